@@ -1,0 +1,140 @@
+"""Messages put together from events, readable at any time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from operators._calls import CallFold, merge_extra
+from operators._events import (
+    AnnotationDelta,
+    AudioDelta,
+    Event,
+    Finish,
+    LogprobsDelta,
+    Message,
+    ReasoningDelta,
+    RefusalDelta,
+    Restarted,
+    RoundStarted,
+    Started,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+    Usage,
+)
+
+
+class _Choice:
+    __slots__ = ("annotations", "audio", "calls", "content", "extra", "finish_reason", "reasoning", "refusal", "refusals", "role", "text")
+
+    def __init__(self) -> None:
+        self.role = "assistant"
+        self.text: list[str] = []
+        self.reasoning: list[str] = []
+        self.refusal: list[str] = []
+        self.calls = CallFold()
+        self.finish_reason: str | None = None
+        self.content: list[Any] = []  # log probabilities of the text
+        self.refusals: list[Any] = []  # and of the refusal
+        self.annotations: list[Any] = []
+        self.audio: list[AudioDelta] = []
+        self.extra: dict[str, Any] = {}
+
+
+class Assembly:
+    """Keeps fragments and joins them when asked: an event costs the same whatever came before."""
+
+    def __init__(self) -> None:
+        self._clear()
+
+    def _clear(self) -> None:
+        self._choices: dict[int, _Choice] = {}
+        self._id: str | None = None
+        self._model: str | None = None
+        self._usage: Usage | None = None
+
+    def add(self, event: Event) -> None:
+        """Take an event in. A new round or a restart begins afresh; what belongs to no message is passed over."""
+        if isinstance(event, TextDelta):
+            self._choice(event.choice).text.append(event.text)
+        elif isinstance(event, ToolCallDelta):
+            self._choice(event.choice).calls.add(event)
+        elif isinstance(event, ReasoningDelta):
+            choice = self._choice(event.choice)
+            choice.reasoning.append(event.text)
+            if event.extra:
+                merge_extra(choice.extra, event.extra)
+        elif isinstance(event, LogprobsDelta):
+            choice = self._choice(event.choice)
+            choice.content.extend(event.content or ())
+            choice.refusals.extend(event.refusal or ())
+        elif isinstance(event, Started):
+            self._choice(event.choice).role = event.role
+            self._id, self._model = self._id or event.id, self._model or event.model
+        elif isinstance(event, Finish):
+            choice = self._choice(event.choice)
+            choice.finish_reason = choice.finish_reason or event.reason
+        elif isinstance(event, Usage):
+            self._usage = event
+        elif isinstance(event, RefusalDelta):
+            self._choice(event.choice).refusal.append(event.text)
+        elif isinstance(event, ToolCall):
+            self._choice(event.choice).calls.given[event.key] = event
+        elif isinstance(event, AudioDelta):
+            self._choice(event.choice).audio.append(event)
+        elif isinstance(event, AnnotationDelta):
+            self._choice(event.choice).annotations.extend(event.annotations)
+        elif isinstance(event, (RoundStarted, Restarted)):
+            self._clear()
+
+    def _choice(self, number: int) -> _Choice:
+        choice = self._choices.get(number)
+        if choice is None:
+            choice = self._choices[number] = _Choice()
+        return choice
+
+    def messages(self, *, ended: bool) -> tuple[Message, ...]:
+        """One Message a choice, in choice order; no tool call is complete unless the stream has `ended` well."""
+        if not self._choices and self._usage is not None:
+            self._choice(0)
+        return tuple(self._message(number, choice, ended=ended) for number, choice in sorted(self._choices.items()))
+
+    def _message(self, number: int, choice: _Choice, *, ended: bool) -> Message:
+        return Message(
+            choice=number,
+            role=choice.role,
+            text=_joined(choice.text),
+            reasoning=_joined(choice.reasoning),
+            refusal=_joined(choice.refusal),
+            tool_calls=tuple(choice.calls.wholes(self._id, choice.finish_reason, ended=ended)),
+            finish_reason=choice.finish_reason,
+            usage=self._usage,
+            id=self._id,
+            model=self._model,
+            logprobs=LogprobsDelta(list(choice.content) or None, list(choice.refusals) or None, number)
+            if choice.content or choice.refusals
+            else None,
+            annotations=tuple(choice.annotations),
+            audio=_whole_audio(choice.audio, number),
+            extra=dict(choice.extra),
+        )
+
+
+def _joined(parts: list[str]) -> str:
+    """The text, kept joined: asking again costs only what has come since."""
+    if len(parts) > 1:
+        parts[:] = ["".join(parts)]
+    return parts[0] if parts else ""
+
+
+def _whole_audio(parts: list[AudioDelta], choice: int) -> AudioDelta | None:
+    if not parts:
+        return None
+    data, transcript = ("".join(text for part in parts if (text := getattr(part, name))) for name in ("data", "transcript"))
+    return AudioDelta(
+        next((part.id for part in parts if part.id), None),
+        data or None,
+        transcript or None,
+        next((part.expires_at for part in reversed(parts) if part.expires_at is not None), None),
+        choice,
+    )

@@ -1,0 +1,159 @@
+"""Tool calls as wholes, folded from their deltas: shared by all that reduce."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from operators._events import ToolCall, ToolCallDelta, ToolCallSnapshot
+
+CUT = frozenset(
+    {
+        "length",
+        "max_tokens",
+        "model_length",  # Mistral
+        "content_filter",
+        "safety",
+        "recitation",
+        "sensitive",  # Zhipu
+        "error",
+        "network_error",
+        "insufficient_system_resource",  # DeepSeek
+        "abort",
+        "aborted",
+        "cancelled",
+    }
+)
+"""The finish reasons, in lower case, after which no call is complete."""
+
+
+class GrowingCall:
+    """One tool call and its fragments. `parts` only ever grows, so that snapshots can share it."""
+
+    __slots__ = ("choice", "extra", "id", "index", "key", "name", "parts")
+
+    def __init__(self, key: int, choice: int) -> None:
+        self.key, self.choice = key, choice
+        self.index: int | None = None
+        self.id: str | None = None
+        self.name = ""
+        self.parts: list[str] = []
+        self.extra: dict[str, Any] = {}
+
+    def add(self, delta: ToolCallDelta) -> None:
+        if delta.arguments:
+            self.parts.append(delta.arguments)
+        if delta.name:
+            self.name += delta.name
+        self.id = delta.id or self.id
+        if delta.index is not None:
+            self.index = delta.index
+        if delta.extra:
+            merge_extra(self.extra, delta.extra)
+
+    def snapshot(self) -> ToolCallSnapshot:
+        return ToolCallSnapshot(self.key, self.index, self.id, self.name, self.parts, len(self.parts), self.choice)
+
+    def whole(self, stream_id: str | None, *, ended: bool) -> ToolCall:
+        """The call as it stands. It is complete if the stream `ended` well and its arguments are a JSON object."""
+        arguments = "".join(self.parts)
+        complete = ended and bool(self.name) and (self.extra.get("type") == "custom" or is_object(arguments))
+        id_ = self.id or made_up_id(stream_id, self.choice, self.key)
+        return ToolCall(self.key, self.index, id_, self.name, arguments, complete, self.choice, self.extra or None)
+
+
+class CallFold:
+    """The tool calls of one choice."""
+
+    __slots__ = ("calls", "given")
+
+    def __init__(self) -> None:
+        self.calls: dict[int, GrowingCall] = {}
+        self.given: dict[int, ToolCall] = {}  # calls that came as wholes
+
+    def add(self, delta: ToolCallDelta) -> GrowingCall:
+        call = self.calls.get(delta.key)
+        if call is None:
+            call = self.calls[delta.key] = GrowingCall(delta.key, delta.choice)
+        call.add(delta)
+        return call
+
+    def wholes(self, stream_id: str | None, finish_reason: str | None, *, ended: bool) -> Iterator[ToolCall]:
+        """All calls, in the provider's order where every call has an index, else in order of opening."""
+        ended = ended and (finish_reason or "").lower() not in CUT
+        wholes = {key: call.whole(stream_id, ended=ended) for key, call in self.calls.items()}
+        found = list((self.given | wholes).values())
+        if all(call.index is not None for call in found):
+            yield from sorted(found, key=lambda call: (call.index, call.key))
+        else:
+            yield from sorted(found, key=lambda call: call.key)
+
+
+def made_up_id(stream_id: str | None, choice: int, key: int) -> str:
+    """An id for a call that has none: the same for the same stream, choice and place, however the bytes were cut."""
+    seed = f"{stream_id or ''}/{choice}/{key}"
+    return "call_" + hashlib.blake2b(seed.encode("utf-8", "replace"), digest_size=12).hexdigest()
+
+
+def is_object(arguments: str) -> bool:
+    """Are these arguments a JSON object? None at all are an empty one."""
+    return not arguments.strip() or isinstance(loads(arguments), dict)
+
+
+def loads(text: str) -> Any:
+    """JSON, with NaN, lone surrogates and raw control characters let through; None if it is none."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        try:
+            return json.loads(text, strict=False)
+        except (ValueError, RecursionError):
+            return None
+
+
+def merge_extra(into: dict[str, Any], more: dict[str, Any]) -> None:
+    """Add what a later piece has of a provider's own keys: lists by their items' index, objects by key."""
+    for name, value in more.items():
+        before = into.get(name)
+        if isinstance(before, dict) and isinstance(value, dict):
+            merged = dict(before)
+            merge_extra(merged, value)
+            into[name] = merged
+        elif isinstance(before, list) and isinstance(value, list):
+            into[name] = _merged_list(before, value)
+        else:
+            into[name] = value
+
+
+_GROWS = ("text", "summary", "thinking", "data", "signature")
+
+
+def _merged_list(before: list[Any], more: list[Any]) -> list[Any]:
+    merged = list(before)
+    for item in more:
+        place = _place(merged, item)
+        if place is None:
+            merged.append(item)
+            continue
+        known = dict(merged[place])
+        for name, value in item.items():
+            if name in _GROWS and isinstance(value, str) and isinstance(known.get(name), str):
+                known[name] += value
+            elif value is not None:
+                known[name] = value
+        merged[place] = known
+    return merged
+
+
+def _place(merged: list[Any], item: Any) -> int | None:
+    """Where the entry is that an item with an index goes on: the last one of this index and type."""
+    if isinstance(item, dict) and item.get("index") is not None:
+        for place in range(len(merged) - 1, -1, -1):
+            known = merged[place]
+            if isinstance(known, dict) and known.get("index") == item["index"] and known.get("type") == item.get("type"):
+                return place
+    return None

@@ -1,0 +1,47 @@
+"""Whether JSON text that comes in pieces is whole, known without keeping or parsing any of it."""
+
+from __future__ import annotations
+
+import re
+
+_MARKS = re.compile(r'[\\"{}\[\]]')
+
+
+class JsonDepth:
+    """Depth and string state of a JSON object as its pieces come; a piece costs its own length.
+
+    >>> depth = JsonDepth()
+    >>> for piece in ('{"a":', ' "}"', ', "b": []', '}'):
+    ...     depth.feed(piece)
+    ...     print(depth.whole)
+    False
+    False
+    False
+    True
+    """
+
+    __slots__ = ("_depth", "_escaped", "_in_string", "whole")
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._in_string = self._escaped = False
+        self.whole = False  # an object or a list was opened, and everything opened is closed
+
+    def feed(self, piece: str) -> None:
+        if self._escaped:
+            self._escaped = False
+            piece = piece[1:]
+        skip = -1
+        for found in _MARKS.finditer(piece):
+            at, mark = found.start(), found.group()
+            if at == skip:
+                continue
+            if mark == "\\":
+                if self._in_string:
+                    skip = at + 1
+                    self._escaped = skip == len(piece)
+            elif mark == '"':
+                self._in_string = not self._in_string
+            elif not self._in_string:
+                self._depth += 1 if mark in "{[" else -1
+                self.whole = self._depth == 0

@@ -1,0 +1,174 @@
+"""How an operator is written, and how operators make a chain.
+
+    @operator
+    def doubled(out: Out[int]) -> Stage[int]:
+        def on_next(value: int) -> None:
+            out.on_next(value)
+            out.on_next(value)
+
+        yield on_next
+
+It reads as a context manager does. What stands before the `yield` is set up afresh for each subscription; the function
+yielded is called with each value and may call `out.on_next` any number of times; what stands after the `yield` runs when
+the stream completes. An error from above is raised at the `yield`; a dispose closes the generator there, so `finally`
+always runs. `out.on_completed()` ends the stream early.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable, Generator
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast
+
+from reactivex import Observable, abc
+from reactivex.scheduler import CurrentThreadScheduler
+
+from operators._run import Kernel, Run, Step
+
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+P = ParamSpec("P")
+
+Stage: TypeAlias = Generator[Callable[[A], None], None, None]
+"""What a kernel is: a generator that yields its step once."""
+
+
+class Out(Protocol[T_contra]):
+    """Where an operator's values go."""
+
+    def on_next(self, value: T_contra, /) -> None:
+        """Hand a value on. When it returns, all that is below has seen the value."""
+
+    def on_completed(self) -> None:
+        """End the stream here and now: what is below completes, what is above is finished. Does not return."""
+
+    def now(self) -> float:
+        """The time in seconds by the subscription's scheduler; only differences mean anything."""
+
+
+class Operator(Generic[A, B]):
+    """A function from an `Observable[A]` to an `Observable[B]`, made of one stage or of several.
+
+    >>> from operators import lines, sse
+    >>> lines().then(sse())
+    lines() | sse()
+    """
+
+    __slots__ = ("_kernels", "_names")
+
+    def __init__(self, names: tuple[str, ...], kernels: tuple[Kernel, ...]) -> None:
+        self._names, self._kernels = names, kernels
+
+    def __call__(self, source: Observable[A]) -> Observable[B]:
+        """The source with these stages below it; stages that meet are fused into one subscription."""
+        if type(source) is Fused:
+            return Fused(source.source, source.names + self._names, source.kernels + self._kernels)
+        if not hasattr(source, "subscribe"):
+            raise TypeError(
+                f"{self!r} goes below an Observable, as in replay(body).pipe({self!r}); got {type(source).__name__}."
+            )
+        return Fused(source, self._names, self._kernels)
+
+    def then(self, below: Operator[B, C]) -> Operator[A, C]:
+        """This operator with another one below it, as one operator."""
+        return Operator(self._names + below._names, self._kernels + below._kernels)
+
+    def __repr__(self) -> str:
+        return " | ".join(self._names)
+
+
+class Fused(Observable[T]):
+    """An Observable with stages of ours at its end. Another one of ours joins them; a stock operator ends the run."""
+
+    def __init__(self, source: Observable[Any], names: tuple[str, ...], kernels: tuple[Kernel, ...]) -> None:
+        super().__init__()
+        self.source, self.names, self.kernels = source, names, kernels
+
+    def subscribe(
+        self,
+        on_next: abc.ObserverBase[T] | abc.OnNext[T] | None = None,
+        on_error: abc.OnError | None = None,
+        on_completed: abc.OnCompleted | None = None,
+        *,
+        scheduler: abc.SchedulerBase | None = None,
+    ) -> Run:
+        """Subscribe, as to any Observable. What the subscriber raises goes to the producer, never to `on_error`."""
+        observer = on_next if hasattr(on_next, "on_next") else None
+        if observer is not None:
+            on_next, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
+        run = Run(on_error or _raise, on_completed or _nothing, scheduler)
+        start = functools.partial(run.start, self.source, self.names, self.kernels, cast(Step, on_next or _nothing))
+        trampoline = CurrentThreadScheduler.singleton()
+        if trampoline.schedule_required():
+            trampoline.schedule(lambda *_: start())
+        else:
+            start()
+        return run
+
+
+def operator(kernel: Callable[Concatenate[Out[B], P], Stage[A]]) -> Callable[P, Operator[A, B]]:
+    """Make an operator of a kernel: a generator function that takes an `Out` and its options and yields its step.
+
+    The result takes the options alone and returns an `Operator`, which goes into `.pipe(...)` like any other. Wrong
+    options raise TypeError where they are written, not where the stream is subscribed.
+
+    >>> import reactivex
+    >>> @operator
+    ... def running_total(out: Out[int], start: int = 0) -> Stage[int]:
+    ...     total = start
+    ...     def on_next(value: int) -> None:
+    ...         nonlocal total
+    ...         total += value
+    ...         out.on_next(total)
+    ...     yield on_next
+    >>> reactivex.of(1, 2, 3).pipe(running_total(10)).subscribe(print) and None
+    11
+    13
+    16
+    """
+    if not inspect.isgeneratorfunction(kernel):
+        raise TypeError(f"an operator is a generator function that yields its step; {_name(kernel)} is none")
+    whole = inspect.signature(kernel)
+    options = whole.replace(
+        parameters=list(whole.parameters.values())[1:],
+        return_annotation=_operator_type(whole),
+    )
+
+    @functools.wraps(kernel)
+    def make(*args: P.args, **kwargs: P.kwargs) -> Operator[A, B]:
+        try:
+            options.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{_name(kernel)}{options.replace(return_annotation=options.empty)}: {error}") from None
+        given = [repr(value) for value in args] + [f"{name}={value!r}" for name, value in kwargs.items()]
+        started = functools.partial(kernel, **kwargs) if not args else lambda out: kernel(out, *args, **kwargs)
+        return Operator((f"{_name(kernel)}({', '.join(given)})",), (started,))
+
+    del make.__wrapped__  # type: ignore[attr-defined]  # or help() would show the kernel's own parameters
+    make.__signature__ = options  # type: ignore[attr-defined]
+    make.__annotations__ = {name: note for name, note in kernel.__annotations__.items() if name in options.parameters}
+    return make
+
+
+def _name(kernel: Callable[..., object]) -> str:
+    return getattr(kernel, "__name__", repr(kernel))
+
+
+def _operator_type(whole: inspect.Signature) -> Any:
+    """`Operator[A, B]`, as text, from the annotations of a kernel that writes to Out[B] and is a Stage[A]."""
+    out = next(iter(whole.parameters.values())).annotation
+    found = [re.search(rf"\b{name}\[(.*)\]", str(note)) for name, note in (("Stage", whole.return_annotation), ("Out", out))]
+    return f"Operator[{found[0][1]}, {found[1][1]}]" if found[0] and found[1] else "Operator"
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def _nothing(*_: object) -> None:
+    pass

@@ -1,0 +1,60 @@
+"""Halves of surrogate pairs, held back until the rest comes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+class Surrogates:
+    """Servers that escape text as UTF-16 may cut a character in two: the high half ends one delta, the low begins the next.
+
+    >>> halves = Surrogates()
+    >>> halves.join(0, "text", "ok \\ud83d"), halves.held
+    ('ok ', {(0, 'text'): '\\ud83d'})
+    >>> halves.join(0, "text", "\\ude00!"), halves.held
+    ('😀!', {})
+    """
+
+    def __init__(self) -> None:
+        self.held: dict[tuple[int, str], str] = {}
+
+    def join(self, choice: int, channel: str, text: str) -> str:
+        """The text with what was held before it, without a last high half; a half that stays alone becomes U+FFFD."""
+        text = self.held.pop((choice, channel), "") + text
+        if "\ud800" <= text[-1:] <= "\udbff":
+            self.held[choice, channel] = text[-1]
+            text = text[:-1]
+        return scrubbed(text)
+
+    def left(self) -> Iterator[tuple[int, str, str]]:
+        """What is still held when the stream ends: choice, channel and U+FFFD."""
+        for choice, channel in self.held:
+            yield choice, channel, "\ufffd"
+        self.held.clear()
+
+
+JOINED = frozenset({"content", "text", "reasoning", "reasoning_content", "reasoning_text", "refusal", "arguments"})
+
+
+def scrubbed(value: Any, keep: frozenset[str] = frozenset()) -> Any:
+    """The JSON value with every half that stands alone as U+FFFD, but for texts under the keys in `keep`.
+
+    >>> scrubbed(["\\ud83d\\ude00", {"token": "\\ud83d"}])
+    ['😀', {'token': '�'}]
+    """
+    if isinstance(value, str):
+        text = _PAIR.sub(lambda pair: pair[0].encode("utf-16-le", "surrogatepass").decode("utf-16-le"), value)
+        return _HALF.sub("\ufffd", text)
+    if isinstance(value, list):
+        return [scrubbed(item, keep) for item in value]
+    if isinstance(value, dict):
+        return {
+            scrubbed(name): item if name in keep and isinstance(item, str) else scrubbed(item, keep)
+            for name, item in value.items()
+        }
+    return value

@@ -1,0 +1,36 @@
+"""Event → str: the answer's text alone."""
+
+from __future__ import annotations
+
+from operators._events import Event, Restarted, RoundStarted, TextDelta
+from operators._operator import Out, Stage, operator
+
+
+@operator
+def text(out: Out[str], *, choice: int = 0) -> Stage[Event]:
+    r"""From events to the whole text of one choice, once, on completion; "" if there was none.
+
+    `completion(body).pipe(text()).run()` blocks until it is there, `await completion(body, client=client).pipe(text())`
+    awaits it; both raise the stream's error. For text as it grows, `select(TextDelta)`. Of a tool conversation it is
+    the text of the last round.
+
+        TextDelta('H')  TextDelta('i')  |
+        text()
+        -               -               ('Hi' |)
+
+    >>> import reactivex
+    >>> from operators import TextDelta
+    >>> reactivex.of(TextDelta("H"), TextDelta("i")).pipe(text()).run()
+    'Hi'
+    """
+    parts: list[str] = []
+
+    def on_next(event: Event) -> None:
+        if isinstance(event, TextDelta):
+            if event.choice == choice:
+                parts.append(event.text)
+        elif isinstance(event, (RoundStarted, Restarted)):
+            parts.clear()
+
+    yield on_next
+    out.on_next("".join(parts))

@@ -1,0 +1,32 @@
+"""bytes → Event: the ready-made chain."""
+
+from __future__ import annotations
+
+from operators import Event, Operator, chunks, deltas, event_stream, lines, payloads, sse
+from operators._chunks import Policy
+
+
+def decode(
+    *,
+    think_tags: bool = False,
+    cumulative: bool = False,
+    extras: bool = False,
+    flush: bool = True,
+    errors: Policy = "raise",
+) -> Operator[bytes, Event]:
+    r"""From the reads of a response's body to events: `event_stream | lines | sse | payloads | chunks | deltas`.
+
+    >>> from pipeline import replay
+    >>> body = b'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n'
+    >>> replay(body).pipe(decode()).subscribe(print) and None
+    Started(id=None, model=None, role='assistant', choice=0)
+    TextDelta(text='Hi', choice=0)
+    """
+    return (
+        event_stream()
+        .then(lines())
+        .then(sse(flush=flush))
+        .then(payloads())
+        .then(chunks(errors=errors, extras=extras))
+        .then(deltas())
+    )

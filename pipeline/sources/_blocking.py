@@ -1,0 +1,147 @@
+"""Reads from something that blocks: iterables, files, responses of a blocking client."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+from reactivex import abc
+from reactivex.scheduler import CurrentThreadScheduler
+
+from pipeline.sources._failures import as_stream_error
+from pipeline.sources._gate import Gate
+from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS, Observer, Source, Subscription
+
+
+class Body(Protocol):
+    """Something to read that is opened, read and closed on one thread, and may be cut from any."""
+
+    def reads(self, spy: Any) -> Iterator[bytes]:
+        """Open it, if need be, and read."""
+
+    def close(self) -> None:
+        """Let go of it, on the reading thread."""
+
+    def cut(self) -> None:
+        """Make a read that blocks end at once, as far as that is possible; called from another thread."""
+
+
+class BlockingSource(Source):
+    """Emits the reads of a body on the scheduler given to subscribe, else on the current thread."""
+
+    def __init__(self, make: Callable[[], Body]) -> None:
+        super().__init__()
+        self._make = make
+
+    def _start(self, observer: Observer, scheduler: abc.SchedulerBase | None) -> Subscription:
+        reading = _Reading(self._make(), observer)
+        if isinstance(scheduler, Gate):
+            reading.schedule_next(scheduler)
+        else:
+            (scheduler or CurrentThreadScheduler.singleton()).schedule(lambda *_: reading.run())
+        return reading
+
+
+class _Reading(Subscription):
+    def __init__(self, body: Body, observer: Observer) -> None:
+        self._body, self._observer = body, observer
+        self._reads: Iterator[bytes] | None = None
+        self._thread: int | None = None  # the thread that is reading now
+        self._left = self._finishing = self._closed = False
+        self._lock = threading.Lock()
+
+    def run(self) -> None:
+        """Read to the end."""
+        while self.step():
+            pass
+
+    def schedule_next(self, gate: Gate) -> None:
+        gate.schedule(lambda *_: self.schedule_next(gate) if self.step() else None)
+
+    def step(self) -> bool:
+        """Read once; True while there may be more."""
+        on_next, on_error, on_completed, spy = self._observer
+        if self._left:
+            self._close()
+            return False
+        self._thread = threading.get_ident()
+        try:
+            if self._reads is None:
+                self._reads = self._body.reads(spy)
+            read = next(self._reads)
+        except StopIteration:
+            self._close()
+            if not self._left:
+                self._left = True
+                on_completed()
+            return False
+        except Exception as error:
+            self._close(error)
+            if not self._left:
+                self._left = True
+                on_error(as_stream_error(error))
+            return False
+        except BaseException:
+            self._left = True
+            self._close()
+            raise
+        finally:
+            self._thread = None
+        if self._left:
+            self._close()
+            return False
+        try:
+            if spy is not None:
+                spy.read(read)
+            on_next(read)
+        except BaseException:
+            self._left = True
+            self._close()
+            raise
+        if self._left:
+            if self._finishing:
+                self._drain()
+            self._close()
+            return False
+        return True
+
+    def _drain(self) -> None:
+        """Read on to the end of the body, so that its connection can be used again; not for long, and not for much."""
+        if self._reads is None:
+            return
+        watchdog = threading.Timer(DRAIN_SECONDS, self._body.cut)
+        watchdog.daemon = True
+        watchdog.start()
+        drained = 0
+        try:
+            for read in self._reads:
+                drained += len(read)
+                if drained > DRAIN_BYTES:
+                    break
+        except Exception:  # the stream has had its end already
+            pass
+        finally:
+            watchdog.cancel()
+
+    def finish(self) -> None:
+        self._finishing = True
+        self.dispose()
+
+    def dispose(self) -> None:
+        self._left = True
+        thread = self._thread
+        if thread is not None and thread != threading.get_ident():
+            self._body.cut()
+
+    def _close(self, error: Exception | None = None) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        try:
+            self._body.close()
+        except Exception:  # it is gone, and that is what was wanted
+            pass
+        if self._observer.spy is not None:
+            self._observer.spy.closed(error)

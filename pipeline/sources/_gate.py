@@ -1,0 +1,91 @@
+"""A scheduler that runs only when its consumer asks: what makes a push stream one that is pulled."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from reactivex import abc
+from reactivex.disposable import Disposable, SingleAssignmentDisposable
+from reactivex.scheduler.scheduler import Scheduler
+
+_numbers = itertools.count()
+
+
+class Gate(Scheduler):
+    """Holds every scheduled action until `run_due()` is called, and every async source at `passed()` until it is open.
+
+    Sources of ours that are subscribed with a gate schedule one action a read (blocking), or await the gate before each
+    read (async). Stock operators hand the scheduler up, so a gate works through them, and their timers run on it.
+    """
+
+    def __init__(self, *, blocking: bool) -> None:
+        super().__init__()
+        self.blocking = blocking  # the consumer blocks its thread: no event loop can run under it
+        self.changed = threading.Condition()
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._due: list[tuple[float, int, SingleAssignmentDisposable, Callable[[], Any]]] = []
+        self._open = asyncio.Event()
+
+    # ------------------------------------------------------------------------------------------------ as a scheduler
+
+    @property
+    def now(self) -> datetime:
+        return self.to_datetime(time.time())
+
+    def schedule(self, action: abc.ScheduledAction[Any], state: Any = None) -> abc.DisposableBase:
+        return self._at(time.monotonic(), action, state)
+
+    def schedule_relative(
+        self, duetime: abc.RelativeTime, action: abc.ScheduledAction[Any], state: Any = None
+    ) -> abc.DisposableBase:
+        return self._at(time.monotonic() + max(0.0, self.to_seconds(duetime)), action, state)
+
+    def schedule_absolute(
+        self, duetime: abc.AbsoluteTime, action: abc.ScheduledAction[Any], state: Any = None
+    ) -> abc.DisposableBase:
+        seconds = (self.to_datetime(duetime) - self.now).total_seconds()
+        return self._at(time.monotonic() + max(0.0, seconds), action, state)
+
+    def _at(self, due: float, action: abc.ScheduledAction[Any], state: Any) -> abc.DisposableBase:
+        handle = SingleAssignmentDisposable()
+
+        def run() -> None:
+            if not handle.is_disposed:
+                handle.disposable = self.invoke_action(action, state)
+
+        with self.changed:
+            heapq.heappush(self._due, (due, next(_numbers), handle, run))
+            self.changed.notify_all()
+        return Disposable(handle.dispose)
+
+    # ------------------------------------------------------------------------------------------------ for the consumer
+
+    def run_due(self) -> float | None:
+        """Run the action that is due first. 0.0: one ran; else the seconds until one is due, None without any."""
+        with self.changed:
+            if not self._due:
+                return None
+            wait = self._due[0][0] - time.monotonic()
+            if wait > 0:
+                return wait
+            run = heapq.heappop(self._due)[3]
+        run()
+        return 0.0
+
+    def open(self) -> None:
+        """Let async sources read until `shut()`."""
+        self._open.set()
+
+    def shut(self) -> None:
+        self._open.clear()
+
+    async def passed(self) -> None:
+        """Wait until the consumer wants more."""
+        await self._open.wait()

@@ -1,0 +1,61 @@
+"""What all sources share: a cold Observable of bytes whose subscription can be finished as well as disposed."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from operators import Spy, current_spy
+from operators._spy import under
+from reactivex import Observable, abc
+from reactivex.internal import default_error, noop
+
+DRAIN_BYTES = 64 * 1024
+DRAIN_SECONDS = 0.1
+"""How much of a body, and for how long, is still read after the stream has ended, so that its connection lives on."""
+
+
+class Observer(NamedTuple):
+    """The three callbacks of a subscriber, with the spy in force while they run."""
+
+    on_next: Callable[[bytes], None]
+    on_error: Callable[[Exception], None]
+    on_completed: Callable[[], None]
+    spy: Spy | None
+
+
+class Subscription(abc.DisposableBase):
+    """A running source. `dispose()` closes at once; `finish()` first reads on to the end of the body, within bounds."""
+
+    @abstractmethod
+    def finish(self) -> None: ...
+
+
+class Source(Observable[bytes]):
+    """A cold Observable of reads. Each subscription opens its own body."""
+
+    def subscribe(
+        self,
+        on_next: abc.ObserverBase[bytes] | abc.OnNext[bytes] | None = None,
+        on_error: abc.OnError | None = None,
+        on_completed: abc.OnCompleted | None = None,
+        *,
+        scheduler: abc.SchedulerBase | None = None,
+    ) -> Subscription:
+        observer: Any = on_next
+        if hasattr(observer, "on_next"):
+            on_next, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
+        spy = current_spy()
+        return self._start(
+            Observer(
+                under(spy, on_next or noop),  # type: ignore[arg-type]
+                under(spy, on_error or default_error),
+                under(spy, on_completed or noop),
+                spy,
+            ),
+            scheduler,
+        )
+
+    @abstractmethod
+    def _start(self, observer: Observer, scheduler: abc.SchedulerBase | None) -> Subscription: ...
