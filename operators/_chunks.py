@@ -123,7 +123,7 @@ def chunks(out: Out[Chunk], *, errors: Policy = "raise", extras: bool = False) -
             chunk = _decode(payload)
         except _UNDECODABLE:
             chunk = None
-        if chunk is None or chunk.choices is None or news is not None:
+        if chunk is None or not chunk.choices or news is not None:
             found = _second_look(payload, news)
             if found is _NOTHING:
                 return

@@ -241,8 +241,11 @@ class Message(Struct, frozen=True):
     audio: AudioDelta | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self, *, reasoning_key: str | None = None) -> dict[str, Any]:
         """The assistant message to append to a conversation.
+
+        Some providers want the reasoning back during a tool conversation (DeepSeek and Moonshot under
+        "reasoning_content"), others refuse it: `reasoning_key` names the key, None leaves it out.
 
         >>> Message(text="Hi").to_dict()
         {'role': 'assistant', 'content': 'Hi'}
@@ -254,6 +257,8 @@ class Message(Struct, frozen=True):
             said["audio"] = {"id": self.audio.id}
         if self.tool_calls:
             said["tool_calls"] = [call.to_dict() for call in self.tool_calls]
+        if reasoning_key is not None and self.reasoning:
+            said[reasoning_key] = self.reasoning
         return said | self.extra
 
     def _says_otherwise(self) -> bool:

@@ -9,7 +9,7 @@ import msgspec
 
 from operators._errors import ApiError
 
-SAYS = ("message", "detail", "msg", "error_message", "error_msg", "errorMessage", "description", "title", "error")
+SAYS = ("message", "detail", "msg", "error_message", "error_msg", "errorMessage", "description", "title", "error", "errors")
 
 
 def error_of(value: Any) -> ApiError | None:
@@ -32,7 +32,7 @@ def error_of(value: Any) -> ApiError | None:
     return ApiError(
         _words(said),
         code=_simple(value.get("code", value.get("error_code"))),
-        type=_text(value.get("type")),
+        type=_text(value.get("type", value.get("error_type"))),
         param=value.get("param"),
         status=_status(value),
         retry_after=_seconds(value.get("retry_after")),
@@ -51,19 +51,19 @@ def error_of_event(data: bytes) -> ApiError:
 def error_of_body(value: dict[str, Any]) -> ApiError | None:
     """The error that a JSON object without choices stands for, or None if it says nothing of the kind.
 
-    `{"error": …}` (OpenAI and most), `{"detail": …}` (FastAPI), `{"object": "error", "message": …}` (vLLM),
-    `{"type": "error", …}` (Anthropic), `{"code": 400, "message": …}` (gateways).
+    `{"error": …}` (OpenAI and most), `{"error_type": …, "error_message": …}` (gateways), `{"detail": …}` (FastAPI),
+    `{"object": "error", "message": …}` (vLLM), `{"type": "error", …}` (Anthropic), `{"code": 400, "message": …}`.
     """
     if error := error_of(value.get("error")):
-        if value.get("error_code") and error.code is None:
-            error.code = _simple(value["error_code"])
+        error.code = _simple(value.get("error_code")) if error.code is None else error.code
         return error
     if value.get("choices"):
         return None
-    named = value.get("object") == "error" or value.get("type") == "error"
-    coded = any(value.get(name) for name in ("code", "status", "error_code", "status_code"))
+    named = "error" in (value.get("object"), value.get("type"))
+    spelt = any(name.lower().startswith("error") and item for name, item in value.items())
+    coded = any(value.get(name) for name in ("code", "status", "status_code"))
     told = isinstance(value.get("message"), str) or isinstance(value.get("msg"), str)
-    return error_of(value) if named or value.get("detail") or value.get("error_msg") or (coded and told) else None
+    return error_of(value) if named or spelt or value.get("detail") or (coded and told) else None
 
 
 def _words(said: Any) -> str:

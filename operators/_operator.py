@@ -103,12 +103,17 @@ class Fused(Observable[T]):
             on_next, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
         run = Run(on_error or _raise, on_completed or _nothing, scheduler)
         start = functools.partial(run.start, self.source, self.names, self.kernels, cast(Step, on_next or _nothing))
-        trampoline = CurrentThreadScheduler.singleton()
-        if trampoline.schedule_required():
-            trampoline.schedule(lambda *_: start())
-        else:
-            start()
+        on_trampoline(start)
         return run
+
+
+def on_trampoline(start: Callable[[], None]) -> None:
+    """Subscribe under the current thread's trampoline: sources above that schedule on it begin when `start` is done."""
+    trampoline = CurrentThreadScheduler.singleton()
+    if trampoline.schedule_required():
+        trampoline.schedule(lambda *_: start())
+    else:
+        start()
 
 
 def operator(kernel: Callable[Concatenate[Out[B], P], Stage[A]]) -> Callable[P, Operator[A, B]]:

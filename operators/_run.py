@@ -1,15 +1,18 @@
 """One subscription to a chain of stages: the kernels folded into a single `on_next`, and how it ends.
 
 The plan. Stage i's `out.on_next` is the step of stage i + 1; the last one's is the subscriber's. So one call from
-upstream runs through all stages with no plumbing between them, and three things unwind it:
+upstream runs through all stages with no plumbing between them. Every end is told downwards first, then unwinds what is above:
 
-- a stage's own error. It belongs to that stage: no `except` of a stage above may see it. Every edge between two stages
-  turns it into `_Failed`, a BaseException that carries the position. The stages below get the error at their yield.
-- an early end (`out.on_completed()`): the stages below flush and the subscriber is told, then `_Stop` unwinds the loops above.
+- a stage's own error. It belongs to that stage: every edge between two stages catches it and hands it to the stages
+  below, at their yield. Then `_Stop`, a BaseException, unwinds the loops above: no `except` of a stage there sees the error.
+- an early end (`out.on_completed()`): the stages below flush and the subscriber is told, then `_Stop`.
 - a dispose, from inside `on_next`, from another thread, or while a stage flushes: a flag, which the edge to the
-  subscriber turns into `_Stop`. Generators are closed only when no step is running; whoever runs does it on the way out.
+  subscriber turns into `_Stop`.
+- the subscriber's own error, as `_Raised`, which the producer gets.
 
-Upstream is released when the stream has ended: finished where a stage ended it, disposed otherwise.
+A stage is closed when its step has been left for good; those whose step was not running are closed at the end, by whoever
+runs or, if nobody does, by the dispose. Upstream is released when the stream has ended: finished where a stage ended it,
+disposed otherwise.
 """
 
 from __future__ import annotations
@@ -17,11 +20,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from reactivex import Observable, abc
 
-from operators._spy import Lanes, current_spy, lane_step, under
+from operators._spy import Lanes, current_spy, under
 
 Step: TypeAlias = Callable[[Any], None]
 Kernel: TypeAlias = Callable[[Any], Generator[Step, None, None]]
@@ -31,11 +34,11 @@ class _Stop(BaseException):
     """Unwinds the loops above a stage that has ended, or above a subscriber that has left."""
 
 
-class _Failed(BaseException):
-    """An error on its way up to the engine, past the stages above the one that raised it."""
+class _Raised(BaseException):
+    """The subscriber's own error, or an onlooker's, on its way to the producer, past all stages."""
 
-    def __init__(self, position: int, error: Exception) -> None:
-        self.position, self.error = position, error
+    def __init__(self, error: Exception) -> None:
+        self.error = error
 
 
 class _Out:
@@ -94,36 +97,33 @@ class Run(abc.DisposableBase):
         self._lanes = lanes = spy.chain(tuple(names)) if spy is not None else None
         self._names = names
         self._generators: list[Generator[Step, None, None] | None] = [None] * len(kernels)
-        self._first = step = self._to_subscriber(on_next, len(kernels))
-        for position in reversed(range(len(kernels))):
-            if lanes is not None:
-                step = lane_step(lanes, position + 1, step)
-            try:
-                started = self._set_up(kernels[position], position, step)
-            except _Stop:
-                return self._close()
-            except _Failed as failed:
-                raised = self._broken(failed)
-                self._close()
-                if raised is not None:
-                    raise raised from None
-                return None
-            step = self._edge(started, position) if position else started
-        self._first = lane_step(lanes, 0, step) if lanes is not None else step
+        self._first = step = self._to_subscriber(on_next)
+        try:
+            for position in reversed(range(len(kernels))):
+                if lanes is not None:
+                    step = self._lane(lanes, position + 1, step)
+                step = self._edge(self._set_up(kernels[position], position, step), position)
+        except _Stop:
+            self._close()
+            return
+        except _Raised as left:
+            self._close()
+            raise left.error from None
+        self._first = self._lane(lanes, 0, step) if lanes is not None else step
         self._subscribe(source, lanes, spy)
 
     def _set_up(self, kernel: Kernel, position: int, on_next: Step) -> Step:
+        must = f"{self._names[position]}() must yield its step, a function of one value"
         try:
             generator = kernel(_Out(self, position, on_next))
             step = next(generator)
         except StopIteration:
-            raise _Failed(position, TypeError(f"{self._names[position]}() must yield its step; it returned")) from None
+            self._broken(position, TypeError(f"{must}; it returned"))
         except Exception as error:
-            raise _Failed(position, error) from None
+            self._broken(position, error)
         self._generators[position] = generator
         if not callable(step):
-            wrong = f"{self._names[position]}() must yield its step, a function of one value; it yielded {step!r}"
-            raise _Failed(position, TypeError(wrong))
+            self._broken(position, TypeError(f"{must}; it yielded {step!r}"))
         return step
 
     def _subscribe(self, source: Observable[Any], lanes: Lanes | None, spy: Any) -> None:
@@ -145,26 +145,38 @@ class Run(abc.DisposableBase):
         if self._raised is not None:  # and has eaten what the subscriber raised
             raise self._raised
 
-    def _to_subscriber(self, on_next: Step, position: int) -> Step:
+    def _to_subscriber(self, on_next: Step) -> Step:
         def deliver(value: Any) -> None:
             if self._stopped:
                 raise _Stop
             try:
                 on_next(value)
             except Exception as error:
-                raise _Failed(position, error) from None
+                self._leave()
+                raise _Raised(error) from None
             if self._stopped:
                 raise _Stop
 
         return deliver
 
-    @staticmethod
-    def _edge(step: Step, position: int) -> Step:
+    def _edge(self, step: Step, position: int) -> Step:
         def on_next(value: Any) -> None:
             try:
                 step(value)
-            except Exception as error:
-                raise _Failed(position, error) from None
+            except BaseException as error:
+                self._left(position, error)
+
+        return on_next
+
+    def _lane(self, lanes: Lanes, lane: int, step: Step) -> Step:
+        """The step, seen by an onlooker, whose own errors are no stage's."""
+
+        def on_next(value: Any) -> None:
+            self._show(lanes.on_next, lane, value)
+            try:
+                step(value)
+            finally:
+                self._show(lanes.returned, lane)
 
         return on_next
 
@@ -180,26 +192,18 @@ class Run(abc.DisposableBase):
             return
         self._lock.acquire()
         self._running += 1
-        raised = None
         try:
             self._first(value)
         except _Stop:
             pass
-        except _Failed as failed:
-            raised = self._broken(failed)
-        except Exception as error:
-            raised = self._broken(_Failed(0, error))
-        except BaseException:
-            self._leave()
-            raise
+        except _Raised as left:
+            self._raised = left.error
+            raise left.error from None
         finally:
             self._running -= 1
             self._lock.release()
             if self._stopped:
                 self._close()
-        if raised is not None:
-            self._raised = raised
-            raise raised
 
     def _upstream_completed(self) -> None:
         self._settle(None)
@@ -212,11 +216,12 @@ class Run(abc.DisposableBase):
             return
         self._lock.acquire()
         self._running += 1
-        raised = None
         try:
-            if self._lanes is not None:
-                _tell(self._lanes, 0, error)
-            raised = self._end(0, error)
+            self._show_end(0, error)
+            self._end(0, error)
+        except _Raised as left:
+            self._raised = left.error
+            raise left.error from None
         except BaseException:
             self._leave()
             raise
@@ -224,43 +229,48 @@ class Run(abc.DisposableBase):
             self._running -= 1
             self._lock.release()
             self._close()
-        if raised is not None:
-            self._raised = raised
-            raise raised
 
     # ------------------------------------------------------------------------------------------------ the end
 
-    def finish_above(self, position: int) -> None:
+    def finish_above(self, position: int) -> NoReturn:
         """Stage `position` ends the stream: flush what is below it, then unwind and finish what is above."""
         if not self._stopped:
             self._finishing = True
-            if self._lanes is not None:
-                self._lanes.on_completed(position + 1)
-            raised = self._end(position + 1, None)
-            if raised is not None:
-                raise _Failed(len(self._generators), raised)
+            self._show_end(position + 1, None)
+            self._end(position + 1, None)
         raise _Stop
 
-    def _broken(self, failed: _Failed) -> Exception | None:
-        """A step raised. Returns what must be raised to the producer: the subscriber's own error."""
-        if failed.position == len(self._generators):
-            self._leave()
-            return failed.error
-        if self._lanes is not None:
-            self._lanes.on_error(failed.position + 1, failed.error)
-        return self._end(failed.position + 1, failed.error)
+    def _broken(self, position: int, error: Exception) -> NoReturn:
+        """Stage `position` raised: end what is below it, then unwind what is above."""
+        self._show_end(position + 1, error)
+        self._end(position + 1, error)
+        raise _Stop
 
-    def _end(self, position: int, error: Exception | None) -> Exception | None:
+    def _left(self, position: int, error: BaseException) -> NoReturn:
+        """The step of stage `position` was left by an exception, its own or one that unwinds it: the stage is over."""
+        try:
+            if isinstance(error, Exception):
+                self._broken(position, error)
+            if not isinstance(error, (_Stop, _Raised)):
+                self._leave()
+            raise error
+        finally:
+            if self._running <= 1:  # else the step is running further up too: a sink feeds the source
+                generator, self._generators[position] = self._generators[position], None
+                if (raised := _closed(generator)) is not None:
+                    raise _Raised(raised)
+
+    def _end(self, position: int, error: Exception | None) -> None:
         """Carry the end from stage `position` down to the subscriber, then release upstream.
 
         A stage sees a completion as its yield returning, an error as its yield raising; what it raises, or that it
-        returns, is what the next one gets. Returns what the subscriber raised, if it did.
+        returns, is what the next one gets.
         """
-        generators, lanes = self._generators, self._lanes
+        generators = self._generators
         while position < len(generators):
             generator, generators[position] = generators[position], None
+            position += 1
             if generator is None:
-                position += 1
                 continue
             try:
                 if error is None:
@@ -269,26 +279,19 @@ class Run(abc.DisposableBase):
                     generator.throw(error)
             except StopIteration:
                 error = None
-            except _Stop:  # it ended the stream further down, or the subscriber left
-                return None
-            except _Failed as failed:
-                if failed.position == len(generators):
-                    self._leave()
-                    return failed.error
-                position, error = failed.position, failed.error
+            except _Stop:  # the stream was ended further down, or the subscriber left
+                return
             except Exception as its_own:
                 error = its_own
             else:
                 generator.close()
-                error = RuntimeError(f"{self._names[position]}() yielded more than once")
-            position += 1
-            if lanes is not None:
-                _tell(lanes, position, error)
-        return self._tell_subscriber(error)
+                error = RuntimeError(f"{self._names[position - 1]}() yielded more than once")
+            self._show_end(position, error)
+        self._tell_subscriber(error)
 
-    def _tell_subscriber(self, error: Exception | None) -> Exception | None:
+    def _tell_subscriber(self, error: Exception | None) -> None:
         if self._stopped:
-            return None
+            return
         self._stopped = True
         try:
             if error is None:
@@ -296,10 +299,9 @@ class Run(abc.DisposableBase):
             else:
                 self._on_error(error)
         except Exception as raised:
-            return raised
+            raise _Raised(raised) from None
         finally:
             self._release()
-        return None
 
     def _leave(self) -> None:
         """The subscriber is gone: it raised, or something tore the stream down."""
@@ -332,32 +334,45 @@ class Run(abc.DisposableBase):
         """Close what is left of the stages, the last one first, unless a step is running: then its caller does it."""
         if not self._lock.acquire(blocking=False):
             return
-        raised: Exception | None = None
         try:
             if self._running:
                 return
             generators, self._generators = self._generators, [None] * len(self._generators)
             self._first = _ignore
-            for generator in reversed(generators):
-                try:
-                    if generator is not None:
-                        generator.close()
-                except (_Stop, _Failed):  # it emitted once more, and nobody listens
-                    pass
-                except Exception as error:
-                    raised = raised or error
+            raised = [error for generator in reversed(generators) if (error := _closed(generator)) is not None]
         finally:
             self._lock.release()
-        if raised is not None:
-            raise raised
+        if raised:
+            raise raised[0]
+
+    # ------------------------------------------------------------------------------------------------ who looks on
+
+    def _show(self, method: Callable[..., None], *args: Any) -> None:
+        try:
+            method(*args)
+        except Exception as error:
+            self._leave()
+            raise _Raised(error) from None
+
+    def _show_end(self, lane: int, error: Exception | None) -> None:
+        if self._lanes is not None and not self._stopped:
+            if error is None:
+                self._show(self._lanes.on_completed, lane)
+            else:
+                self._show(self._lanes.on_error, lane, error)
 
 
 def _ignore(value: Any) -> None:
     pass
 
 
-def _tell(lanes: Lanes, lane: int, error: Exception | None) -> None:
-    if error is None:
-        lanes.on_completed(lane)
-    else:
-        lanes.on_error(lane, error)
+def _closed(generator: Generator[Step, None, None] | None) -> Exception | None:
+    """Close a stage; returns what its `finally` raised."""
+    try:
+        if generator is not None:
+            generator.close()
+    except (_Stop, _Raised):  # it emitted once more, and nobody listens
+        pass
+    except Exception as error:
+        return error
+    return None

@@ -102,16 +102,3 @@ def under(spy: Spy | None, callback: Callable[P, None]) -> Callable[P, None]:
             _spy.reset(token)
 
     return watched
-
-
-def lane_step(lanes: Lanes, lane: int, step: Callable[[Any], None]) -> Callable[[Any], None]:
-    """The step, seen by `lanes`."""
-
-    def on_next(value: Any) -> None:
-        lanes.on_next(lane, value)
-        try:
-            step(value)
-        finally:
-            lanes.returned(lane)
-
-    return on_next

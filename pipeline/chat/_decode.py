@@ -22,11 +22,26 @@ def decode(
     Started(id=None, model=None, role='assistant', choice=0)
     TextDelta(text='Hi', choice=0)
     """
+    return chain(
+        think_tags=think_tags, cumulative=cumulative, extras=extras, flush=flush, errors=errors
+    )
+
+
+def chain(
+    *,
+    think_tags: bool = False,
+    cumulative: bool = False,
+    extras: bool = False,
+    flush: bool = True,
+    errors: Policy = "raise",
+    choices: int | None = None,
+) -> Operator[bytes, Event]:
+    """What decode() is made of; `choices` is how many were asked for."""
     return (
         event_stream()
         .then(lines())
         .then(sse(flush=flush))
         .then(payloads())
         .then(chunks(errors=errors, extras=extras))
-        .then(deltas())
+        .then(deltas(choices=choices))
     )

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
+from operators import Spy
 from reactivex import abc
 from reactivex.scheduler import CurrentThreadScheduler
 
 from pipeline.sources._failures import as_stream_error
 from pipeline.sources._gate import Gate
-from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS, Observer, Source, Subscription
+from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS, Guard, Observer, Source, Subscription
 
 
 class Body(Protocol):
     """Something to read that is opened, read and closed on one thread, and may be cut from any."""
 
-    def reads(self, spy: Any) -> Iterator[bytes]:
-        """Open it, if need be, and read."""
+    phase: str | None
+    """Which timeout a wait now would run into: "first" or "idle"."""
+
+    def open(self, spy: Spy | None) -> Iterator[bytes]:
+        """Open it and begin to read."""
 
     def close(self) -> None:
         """Let go of it, on the reading thread."""
@@ -30,12 +34,12 @@ class Body(Protocol):
 class BlockingSource(Source):
     """Emits the reads of a body on the scheduler given to subscribe, else on the current thread."""
 
-    def __init__(self, make: Callable[[], Body]) -> None:
+    def __init__(self, make: Callable[[], Body], guard: Guard | None = None) -> None:
         super().__init__()
-        self._make = make
+        self._make, self._guard = make, guard
 
     def _start(self, observer: Observer, scheduler: abc.SchedulerBase | None) -> Subscription:
-        reading = _Reading(self._make(), observer)
+        reading = _Reading(self._make(), observer, self._guard)
         if isinstance(scheduler, Gate):
             reading.schedule_next(scheduler)
         else:
@@ -44,11 +48,12 @@ class BlockingSource(Source):
 
 
 class _Reading(Subscription):
-    def __init__(self, body: Body, observer: Observer) -> None:
-        self._body, self._observer = body, observer
+    def __init__(self, body: Body, observer: Observer, guard: Guard | None) -> None:
+        self._body, self._observer, self._guard = body, observer, guard
         self._reads: Iterator[bytes] | None = None
         self._thread: int | None = None  # the thread that is reading now
         self._left = self._finishing = self._closed = False
+        self._broken: Exception | None = None  # what abort() was called with
         self._lock = threading.Lock()
 
     def run(self) -> None:
@@ -61,26 +66,24 @@ class _Reading(Subscription):
 
     def step(self) -> bool:
         """Read once; True while there may be more."""
-        on_next, on_error, on_completed, spy = self._observer
+        on_next, spy = self._observer.on_next, self._observer.spy
         if self._left:
             self._close()
             return False
         self._thread = threading.get_ident()
         try:
             if self._reads is None:
-                self._reads = self._body.reads(spy)
+                if self._guard is not None:
+                    self._guard.started(self.abort)
+                self._reads = self._body.open(spy)
             read = next(self._reads)
+            if self._broken is not None:
+                raise self._broken
         except StopIteration:
-            self._close()
-            if not self._left:
-                self._left = True
-                on_completed()
+            self._end(self._broken)
             return False
         except Exception as error:
-            self._close(error)
-            if not self._left:
-                self._left = True
-                on_error(as_stream_error(error))
+            self._end(self._broken or as_stream_error(error, self._body.phase))
             return False
         except BaseException:
             self._left = True
@@ -106,6 +109,16 @@ class _Reading(Subscription):
             return False
         return True
 
+    def _end(self, error: Exception | None) -> None:
+        self._close(error)
+        if self._left:
+            return
+        self._left = True
+        if error is None:
+            self._observer.on_completed()
+        else:
+            self._observer.on_error(error)
+
     def _drain(self) -> None:
         """Read on to the end of the body, so that its connection can be used again; not for long, and not for much."""
         if self._reads is None:
@@ -124,6 +137,14 @@ class _Reading(Subscription):
         finally:
             watchdog.cancel()
 
+    def abort(self, error: Exception) -> bool:
+        """End the stream with this error if it waits for a read now; from any thread."""
+        if self._thread is None or self._left:
+            return False
+        self._broken = self._broken or error
+        self._body.cut()
+        return True
+
     def finish(self) -> None:
         self._finishing = True
         self.dispose()
@@ -139,6 +160,8 @@ class _Reading(Subscription):
             if self._closed:
                 return
             self._closed = True
+        if self._guard is not None:
+            self._guard.stopped()
         try:
             self._body.close()
         except Exception:  # it is gone, and that is what was wanted

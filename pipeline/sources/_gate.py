@@ -29,7 +29,9 @@ class Gate(Scheduler):
         super().__init__()
         self.blocking = blocking  # the consumer blocks its thread: no event loop can run under it
         self.changed = threading.Condition()
-        self.loop: asyncio.AbstractEventLoop | None = None
+        self.thread = threading.get_ident()
+        self.emitting = 0  # a source is emitting what one read gave: it cannot be held back before that is done
+        self.tasks: list[asyncio.Task[None]] = []  # of async sources, so that a consumer can wait for their end
         self._due: list[tuple[float, int, SingleAssignmentDisposable, Callable[[], Any]]] = []
         self._open = asyncio.Event()
 
@@ -76,8 +78,15 @@ class Gate(Scheduler):
             if wait > 0:
                 return wait
             run = heapq.heappop(self._due)[3]
-        run()
+        self.emitting += 1
+        try:
+            run()
+        finally:
+            self.emitting -= 1
         return 0.0
+
+    def is_due(self) -> bool:
+        return bool(self._due) and self._due[0][0] <= time.monotonic()
 
     def open(self) -> None:
         """Let async sources read until `shut()`."""

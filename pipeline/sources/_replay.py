@@ -12,10 +12,12 @@ from pipeline.sources._blocking import BlockingSource
 
 
 class _Replayed:
+    phase = None
+
     def __init__(self, reads: Iterable[bytes]) -> None:
         self._reads = reads
 
-    def reads(self, spy: Spy | None) -> Iterator[bytes]:
+    def open(self, spy: Spy | None) -> Iterator[bytes]:
         return iter(self._reads)
 
     def close(self) -> None: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from operators import Spy, current_spy
 from operators._spy import under
@@ -23,6 +23,19 @@ class Observer(NamedTuple):
     on_error: Callable[[Exception], None]
     on_completed: Callable[[], None]
     spy: Spy | None
+
+
+class Guard(Protocol):
+    """Told when a body begins and ends to be read; may break it in between."""
+
+    def started(self, abort: Callable[[Exception], bool]) -> None:
+        """Reading begins. `abort(error)` ends the stream with that error if it waits for a read now, else answers False.
+
+        Call it from any thread for a blocking source, from the loop's own for an async one.
+        """
+
+    def stopped(self) -> None:
+        """Reading has ended."""
 
 
 class Subscription(abc.DisposableBase):

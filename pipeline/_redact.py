@@ -1,0 +1,83 @@
+"""What may be shown of headers, URLs and texts: secrets become `***`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from urllib.parse import quote
+
+MASK = "***"
+
+_NAME = r"api[-_]?key|key|token|secret|passw(?:or)?d|passphrase|credential|signature|authorization|cookie"
+_SECRET_NAME = re.compile(_NAME + r"|^(?:sig|pwd|auth|code)$", re.IGNORECASE)
+_HARMLESS_NAME = re.compile(r"rate-?limit|^max[-_]", re.IGNORECASE)  # token counts are no tokens
+
+_USERINFO = re.compile(r"(?<=//)[^/?#\s\"'<>]*@")
+_QUERY_VALUE = re.compile(r"(?<=[?&#;])([^=&#;\s\"']+)=([^&#;\s\"'<>]*)")
+_PATTERNS = (
+    # `Authorization: Bearer x`, `"api_key": "x"`, `password=x`; the scheme stays
+    re.compile(
+        r"((?<![A-Za-z])(?:(?:proxy-)?authorization|(?:x-)?api[-_]?key|access[-_]token|auth[-_]token"
+        r"|client[-_]secret|secret[-_]key|secret|password|passwd)[\"']?\s*[:=]\s*b?[\"']?(?:(?:bearer|basic|token)\s+)?)"
+        r"[^\s\"',;&}\]]+",
+        re.IGNORECASE,
+    ),
+    re.compile(r"((?<![A-Za-z])(?:set-)?cookie[\"']?\s*[:=]\s*b?[\"']?)[^\r\n\"']+", re.IGNORECASE),
+    re.compile(r"(\bbearer\s+)[\w.~+/=-]+", re.IGNORECASE),
+    # keys that are known by how they begin
+    re.compile(
+        r"()\b(?:sk-[\w-]{4,}"
+        r"|(?:sk|rk|pk|gsk|hf|r8|fw|tgp|ghp|gho|ghs|github_pat)_\w{12,}"
+        r"|(?:xai|pplx|nvapi|csk|xox[abprs])-[\w-]{12,}"
+        r"|AIza[\w-]{20,}|AKIA[A-Z0-9]{12,}|ya29\.[\w-]{12,}"
+        r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+)"
+    ),
+)
+
+
+def redact_headers(headers: Mapping[str, str]) -> dict[str, str]:
+    """From headers to the same headers with `***` for what is secret.
+
+    Secret is the value of each header that has key, token, secret, password, credential, signature, authorization or
+    cookie in its name, but for rate limits, which count tokens; in all others, what `redact_text` finds.
+
+    >>> redact_headers({"Authorization": "Bearer abc", "x-ratelimit-remaining-tokens": "9", "accept": "*/*"})
+    {'Authorization': '***', 'x-ratelimit-remaining-tokens': '9', 'accept': '*/*'}
+    """
+    return {name: MASK if is_secret(name) else redact_text(value) for name, value in headers.items()}
+
+
+def redact_url(url: object) -> str:
+    """From a URL to the same with `***` for user and password, and for values in query and fragment with secret names.
+
+    >>> redact_url("https://me:pass@host/v1?api-version=2&api-key=abc")
+    'https://***@host/v1?api-version=2&api-key=***'
+    """
+    return redact_text(str(url))
+
+
+def redact_text(text: str, secrets: Iterable[str] = ()) -> str:
+    """From a text to the same with `***` for the given secrets, and for all that looks like one.
+
+    A secret is found as it is and as it stands in a URL. What looks like one: bearer tokens, keys that begin as those of
+    the known providers do (`sk-…`, `gsk_…`), user and password in a URL, and values after names like `api_key`.
+
+    >>> redact_text("Incorrect API key provided: sk-proj-1234. Sent as Bearer sk-proj-1234 with hunter2", ["hunter2"])
+    'Incorrect API key provided: ***. Sent as Bearer *** with ***'
+    """
+    for secret in sorted({form for given in secrets if given for form in (given, quote(given, safe=""))}, key=len)[::-1]:
+        text = text.replace(secret, MASK)
+    text = _USERINFO.sub(MASK + "@", text)
+    text = _QUERY_VALUE.sub(_query_value, text)
+    for pattern in _PATTERNS:
+        text = pattern.sub(rf"\1{MASK}", text)
+    return text
+
+
+def is_secret(name: str) -> bool:
+    """Is the value of a header or a query parameter of this name secret?"""
+    return _SECRET_NAME.search(name) is not None and _HARMLESS_NAME.search(name) is None
+
+
+def _query_value(found: re.Match[str]) -> str:
+    return f"{found[1]}={MASK}" if is_secret(found[1]) else found[0]

@@ -1,0 +1,79 @@
+"""A request body → Observable[Event]: a streamed chat completion."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from operators import Event, Operator
+from reactivex import Observable
+
+from pipeline.chat._decode import chain
+from pipeline.chat._patience import Patience, patient
+from pipeline.chat._retry import Attempts, Retry
+from pipeline.chat._story import Story, kept, led_by_started
+from pipeline.sources._http import Client, endpoint, is_async, request
+from pipeline.sources._timeouts import Timeouts
+
+OPENAI = "https://api.openai.com/v1"
+_DEFAULT_TIMEOUTS = Timeouts()
+_DEFAULT_RETRY = Retry()
+
+
+def completion(
+    body: Mapping[str, Any],
+    *,
+    base_url: str | None = None,
+    api_key: str | None = None,
+    client: Client | None = None,
+    timeouts: Timeouts = _DEFAULT_TIMEOUTS,
+    retry: Retry = _DEFAULT_RETRY,
+    headers: Mapping[str, str] | None = None,
+    decoder: Operator[bytes, Event] | None = None,
+) -> Observable[Event]:
+    """From the body of a chat completion request to the events of its answer.
+
+    Cold: each subscription sends POST `{base_url}/chat/completions`, with the body as given plus `"stream": true`, and
+    nothing is sent before. `base_url` and `api_key` fall back on OPENAI_BASE_URL and OPENAI_API_KEY, then on OpenAI's
+    and on none; a query string in base_url stays (Azure). With an httpx.Client, or none, it blocks the subscribing
+    thread; with an httpx.AsyncClient it runs on the running loop. A client that is given keeps its own timeouts unless
+    `timeouts` are given too. `decoder` replaces `decode()`.
+
+    Started is held back until the first other event. A failed attempt is made again as `retry` says, while nothing
+    visible has been emitted. Ends with completion or with one StreamError, whose `partial` holds all that came.
+
+    Raises TypeError for a body that is no mapping, ValueError for a base_url that is no http URL.
+
+        text = completion({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).pipe(text()).run()
+    """
+    if not isinstance(body, Mapping):
+        raise TypeError(f"body is the request as a dict, with its model and messages; not {type(body).__name__}")
+    url = endpoint(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI, "chat/completions")
+    key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY")
+    sent_headers = {"accept": "text/event-stream"} | ({"authorization": f"Bearer {key}"} if key else {})
+    sent_headers |= {name.lower(): value for name, value in (headers or {}).items()}
+    secrets = tuple(value for value in (key, sent_headers.get("api-key"), sent_headers.get("x-api-key")) if value)
+    looping = client is not None and is_async(client)
+    limits = None if client is not None and timeouts is _DEFAULT_TIMEOUTS else timeouts
+    sent = {**body, "stream": True}
+    choices = body.get("n")
+
+    def attempt(number: int) -> Observable[Event]:
+        story = Story(secrets)
+        patience = Patience(limits, looping=looping) if limits and (limits.first_content or limits.idle_content) else None
+        reads = request(
+            url,
+            json=sent,
+            headers=sent_headers,
+            client=client,
+            timeouts=limits,
+            on_response=story.answered,
+            guard=patience,
+        )
+        events = reads.pipe(decoder or chain(choices=choices if isinstance(choices, int) else 1))
+        if patience is not None:
+            events = events.pipe(patient(patience))
+        return events.pipe(kept(story), led_by_started())
+
+    return Attempts(attempt, retry, looping=looping)

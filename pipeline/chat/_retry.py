@@ -1,0 +1,179 @@
+"""A request that may be tried again, as long as nothing of its answer has been seen."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import threading
+from collections.abc import Callable
+from typing import Any, Literal
+
+from msgspec import Struct
+from operators import Event, Restarted, Retrying, Started, StreamError, Usage, current_spy
+from operators._operator import on_trampoline
+from operators._spy import under, watched_by
+from reactivex import Observable, abc
+from reactivex.disposable import SerialDisposable
+from reactivex.internal import default_error, noop
+from reactivex.scheduler import VirtualTimeScheduler
+from tenacity import RetryCallState, wait_random_exponential
+
+from pipeline.sources._gate import Gate
+
+log = logging.getLogger("rxchat.retry")
+
+_streams = itertools.count(1)
+
+_INVISIBLE = (Started, Usage, Retrying)
+
+
+class Retry(Struct, frozen=True):
+    """When to try again, and how often.
+
+    `attempts` counts requests, so 1 never retries. Between two of them it waits a random time between 0 and `backoff` ×
+    2ⁿ seconds (full jitter), or what the server asks for in Retry-After; never more than `max_wait` seconds: a server
+    that asks for more ends the stream at once, with the number in the error.
+
+    `on_break="restart"` tries again even after visible output; a `Restarted` event then tells to begin anew.
+
+    >>> Retry(attempts=1)
+    Retry(attempts=1, backoff=0.5, max_wait=60, on_break='raise')
+    """
+
+    attempts: int = 3
+    backoff: float = 0.5
+    max_wait: float = 60
+    on_break: Literal["raise", "restart"] = "raise"
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1:
+            raise ValueError(f"Retry(attempts=…) counts requests: at least 1, not {self.attempts}")
+        if self.backoff < 0 or self.max_wait < 0:
+            raise ValueError("Retry(backoff=…, max_wait=…) are seconds, at least 0")
+        if self.on_break not in {"raise", "restart"}:
+            raise ValueError(f'Retry(on_break=…) is "raise" or "restart", not {self.on_break!r}')
+
+    def wait(self, attempt: int, error: StreamError) -> float | None:
+        """Seconds to wait after `attempt` (from 1) failed; None if there shall be no other one."""
+        if attempt >= self.attempts or not error.retryable:
+            return None
+        if error.retry_after is not None:
+            return error.retry_after if error.retry_after <= self.max_wait else None
+        state = RetryCallState(retry_object=None, fn=None, args=(), kwargs={})  # type: ignore[arg-type]
+        state.attempt_number = attempt
+        return float(wait_random_exponential(multiplier=self.backoff, max=self.max_wait)(state))
+
+
+class Attempts(Observable[Event]):
+    """One stream over several attempts. `attempt(n)` makes the stream of the n-th, with operators' state of its own."""
+
+    def __init__(self, attempt: Callable[[int], Observable[Event]], retry: Retry, *, looping: bool) -> None:
+        super().__init__()
+        self._attempt, self._retry, self._looping = attempt, retry, looping
+
+    def subscribe(
+        self,
+        on_next: abc.ObserverBase[Event] | abc.OnNext[Event] | None = None,
+        on_error: abc.OnError | None = None,
+        on_completed: abc.OnCompleted | None = None,
+        *,
+        scheduler: abc.SchedulerBase | None = None,
+    ) -> abc.DisposableBase:
+        observer: Any = on_next
+        if hasattr(observer, "on_next"):
+            on_next, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
+        trying = _Trying(
+            self._attempt,
+            self._retry,
+            _Wait(scheduler, looping=self._looping),
+            on_next or noop,
+            on_error or default_error,
+            on_completed or noop,
+            scheduler,
+        )
+        on_trampoline(trying.begin)
+        return trying
+
+
+class _Wait:
+    """Waits on what the stream runs on: virtual time, a gate, an event loop, or the thread itself."""
+
+    def __init__(self, scheduler: abc.SchedulerBase | None, *, looping: bool) -> None:
+        self._scheduler, self._looping = scheduler, looping
+        self._left = threading.Event()
+        self._timer: Any = None
+
+    def then(self, seconds: float, action: Callable[[], None]) -> None:
+        if isinstance(self._scheduler, (VirtualTimeScheduler, Gate)) and not (
+            self._looping and isinstance(self._scheduler, Gate)
+        ):
+            self._timer = self._scheduler.schedule_relative(seconds, lambda *_: action())
+        elif self._looping:
+            self._timer = asyncio.get_running_loop().call_later(seconds, action)
+        elif not self._left.wait(seconds):
+            action()
+
+    def leave(self) -> None:
+        self._left.set()
+        if self._timer is not None:
+            (self._timer.dispose if hasattr(self._timer, "dispose") else self._timer.cancel)()
+
+
+class _Trying(abc.DisposableBase):
+    def __init__(
+        self,
+        attempt: Callable[[int], Observable[Event]],
+        retry: Retry,
+        wait: _Wait,
+        on_next: Callable[[Event], None],
+        on_error: Callable[[Exception], None],
+        on_completed: Callable[[], None],
+        scheduler: abc.SchedulerBase | None,
+    ) -> None:
+        self._attempt, self._retry, self._wait, self._scheduler = attempt, retry, wait, scheduler
+        self._on_next, self._on_error, self._on_completed = on_next, on_error, on_completed
+        spy = current_spy()
+        self._spy = spy and spy.scope("stream", next(_streams))
+        self._current = SerialDisposable()
+        self._number = 0
+        self._visible = self._left = False
+
+    def begin(self) -> None:
+        self._number += 1
+        with watched_by(self._spy and self._spy.scope("attempt", self._number)):
+            self._current.disposable = self._attempt(self._number).subscribe(
+                self._receive, under(self._spy, self._failed), self._on_completed, scheduler=self._scheduler
+            )
+
+    def _receive(self, event: Event) -> None:
+        if not self._visible and not isinstance(event, _INVISIBLE):
+            self._visible = True
+        self._on_next(event)
+
+    def _failed(self, error: Exception) -> None:
+        wait = self._wait_after(error)
+        if wait is None or self._left:
+            self._on_error(error)
+            return
+        log.warning("attempt %d failed (%s); trying again in %.2f s", self._number, error, wait)
+        self._on_next(Retrying(self._number + 1, wait, str(error)))
+        if self._visible:
+            self._visible = False
+            self._on_next(Restarted())
+        if not self._left:
+            self._wait.then(wait, self._again)
+
+    def _wait_after(self, error: Exception) -> float | None:
+        if not isinstance(error, StreamError) or (self._visible and self._retry.on_break == "raise"):
+            return None
+        return self._retry.wait(self._number, error)
+
+    def _again(self) -> None:
+        if not self._left:
+            self.begin()
+
+    def dispose(self) -> None:
+        self._left = True
+        self._wait.leave()
+        self._current.dispose()

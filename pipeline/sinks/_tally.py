@@ -1,0 +1,107 @@
+"""What stands under an answer: how it ended, how many tokens it took, and how fast they came."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from operators import (
+    AudioDelta,
+    Conversation,
+    Event,
+    Finish,
+    ReasoningDelta,
+    RefusalDelta,
+    Restarted,
+    RoundStarted,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
+
+_TOKENS = (TextDelta, ReasoningDelta, ToolCallDelta, RefusalDelta, AudioDelta)
+
+
+class Tally:
+    """Counts events as they come. Time is read from `clock`, in seconds, and begins with the tally; None: no times.
+
+    >>> times = iter([0.0, 0.5, 2.5])
+    >>> tally = Tally(lambda: next(times))
+    >>> for event in (TextDelta("H"), TextDelta("i"), Usage(3, 5, 8), Finish("stop")):
+    ...     tally.add(event)
+    >>> tally.parts()
+    ['stop', '3 tokens in, 5 out', '0.50 s to first token', '2.0 tokens/s']
+    """
+
+    def __init__(self, clock: Callable[[], float] | None) -> None:
+        self._clock = clock
+        self._began = clock() if clock is not None else 0.0
+        self._waited: float | None = None  # until the first token of all
+        self._usages: list[Usage] = []  # of the rounds before
+        self._spans: list[float] = []  # from first to last token of the rounds before
+        self._total: Usage | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._first = self._last = 0.0
+        self._speaks = False
+        self._usage: Usage | None = None
+        self._reasons: dict[int, str] = {}
+
+    def add(self, event: Event) -> None:
+        if isinstance(event, _TOKENS):
+            if self._clock is not None:
+                self._last = self._clock()
+                if not self._speaks:
+                    self._first = self._last
+                    self._waited = self._last - self._began if self._waited is None else self._waited
+            self._speaks = True
+        elif isinstance(event, Finish):
+            self._reasons.setdefault(event.choice, event.reason)
+        elif isinstance(event, Usage):
+            self._usage = event
+        elif isinstance(event, Conversation):
+            self._total = event.usage
+        elif isinstance(event, RoundStarted):
+            self._close_round()
+        elif isinstance(event, Restarted):
+            self._waited = None if not self._spans else self._waited
+            self._clear()
+
+    def _close_round(self) -> None:
+        if self._speaks:
+            self._spans.append(self._last - self._first)
+        if self._usage is not None:
+            self._usages.append(self._usage)
+        self._clear()
+
+    def parts(self) -> list[str]:
+        """What is known, in the order in which it is shown."""
+        spans = self._spans + ([self._last - self._first] if self._speaks else [])
+        tokens_in, tokens_out = self._tokens()
+        found = [self._reason()]
+        if tokens_in is not None and tokens_out is not None:
+            found.append(f"{tokens_in:,} tokens in, {tokens_out:,} out")
+        elif tokens_out is not None or tokens_in is not None:
+            found.append(f"{tokens_out:,} tokens out" if tokens_out is not None else f"{tokens_in:,} tokens in")
+        if self._waited is not None:
+            found.append(f"{self._waited:.2f} s to first token")
+        # the first token of each round is what its span begins with
+        if tokens_out is not None and tokens_out > len(spans) and sum(spans) > 0:
+            rate = (tokens_out - len(spans)) / sum(spans)
+            found.append(f"{rate:,.{1 if rate < 100 else 0}f} tokens/s")
+        return [part for part in found if part]
+
+    def _reason(self) -> str:
+        reasons = set(self._reasons.values())
+        if len(reasons) < 2:
+            return "".join(reasons)
+        return ", ".join(f"{choice}: {reason}" for choice, reason in sorted(self._reasons.items()))
+
+    def _tokens(self) -> tuple[int | None, int | None]:
+        usages = [self._total] if self._total is not None else [*self._usages, *([self._usage] if self._usage else [])]
+        return _sum(usage.prompt_tokens for usage in usages), _sum(usage.completion_tokens for usage in usages)
+
+
+def _sum(counts: Iterable[int | None]) -> int | None:
+    known = [count for count in counts if count is not None]
+    return sum(known) if known else None

@@ -1,0 +1,213 @@
+"""A request → Observable[bytes]: the body of its response. The only file that imports an HTTP client."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import httpx
+from operators import Spy
+from reactivex import Observable
+
+from pipeline._redact import redact_headers, redact_url
+from pipeline.sources._blocking import BlockingSource
+from pipeline.sources._http_errors import BODY_LIMIT, header_map, http_error
+from pipeline.sources._looping import LoopingSource
+from pipeline.sources._source import Guard
+from pipeline.sources._timeouts import Timeouts
+
+Client: TypeAlias = Any
+"""httpx.Client, httpx.AsyncClient, httpx2's, or what quacks like one of them: build_request() and send()."""
+
+OnResponse: TypeAlias = Callable[[int, dict[str, str]], None]
+
+
+@functools.cache
+def shared_client() -> httpx.Client:
+    """The client that is used where none is given. Made when it is first needed, kept for its connections."""
+    return httpx.Client(limits=httpx.Limits(max_connections=None, max_keepalive_connections=20))
+
+
+def endpoint(base_url: str, path: str) -> str:
+    """The URL of an endpoint under a base URL, whose query string stays.
+
+    >>> endpoint("https://host/deployments/m/?api-version=1", "chat/completions")
+    'https://host/deployments/m/chat/completions?api-version=1'
+    """
+    try:
+        url = httpx.URL(base_url)
+    except (httpx.InvalidURL, TypeError) as error:
+        raise ValueError(f"base_url is an http or https URL: {error}") from None
+    if url.scheme not in {"http", "https"} or not url.host:
+        raise ValueError(f"base_url begins with http:// or https:// and has a host; got {redact_url(base_url)!r}")
+    return str(url.copy_with(path=f"{url.path.rstrip('/')}/{path}"))
+
+
+def is_async(client: Client) -> bool:
+    return inspect.iscoroutinefunction(getattr(client, "send", None))
+
+
+def request(
+    url: str,
+    *,
+    json: Any = None,
+    method: str = "POST",
+    headers: Mapping[str, str] | None = None,
+    client: Client | None = None,
+    timeouts: Timeouts | None = None,
+    on_response: OnResponse | None = None,
+    guard: Guard | None = None,
+) -> Observable[bytes]:
+    """From a request to the reads of its response's body, decompressed.
+
+    Cold: each subscription sends a request, and nothing is sent before. With a blocking client it reads on the scheduler
+    given to subscribe, else on the subscribing thread; with an async client in a task on the running loop. Disposing
+    closes the response and its socket at once, also before the first byte, and from another thread; a stream that has
+    come to its end is read on for at most 64 KiB and 0.1 s, so that its connection can be used again.
+
+    Raises HttpError for a status of 300 or more, StreamTimeout, ConnectionLost, ProtocolError for a body that cannot
+    be decompressed. Subscribing with an async client where no event loop runs raises RuntimeError at once.
+    """
+    use = shared_client() if client is None else client
+    if not (hasattr(use, "build_request") and hasattr(use, "send")):
+        raise TypeError(f"client is an httpx.Client or httpx.AsyncClient (or httpx2's), not {type(use).__name__}")
+    what = _Asked(url, json, method, dict(headers or {}), use, timeouts, on_response)
+    if is_async(use):
+        return LoopingSource(lambda: _AsyncBody(what), guard)
+    return BlockingSource(lambda: _BlockingBody(what), guard)
+
+
+class _Asked:
+    """A request to be, the same for each subscription."""
+
+    def __init__(
+        self,
+        url: str,
+        json: Any,
+        method: str,
+        headers: dict[str, str],
+        client: Client,
+        timeouts: Timeouts | None,
+        on_response: OnResponse | None,
+    ) -> None:
+        self.url, self.json, self.method, self.headers, self.client = url, json, method, headers, client
+        self.timeouts, self.on_response = timeouts, on_response
+
+    def build(self, spy: Spy | None) -> tuple[Any, dict[str, Any]]:
+        """The client's request, and its timeouts as the transport looks them up: "read" is changed after the headers."""
+        limits = self.timeouts and self.timeouts.as_extension()
+        extensions = {"timeout": limits} if limits else {}
+        built = self.client.build_request(
+            self.method, self.url, json=self.json, headers=self.headers, extensions=extensions
+        )
+        if spy is not None:
+            spy.request(self.method, redact_url(str(built.url)), redact_headers(header_map(built.headers)), self.json)
+        return built, limits or {}
+
+    def answered(self, response: Any, spy: Spy | None) -> bool:
+        """Tell of the head of a response; True if its body is a stream."""
+        headers = header_map(response.headers)
+        if spy is not None:
+            spy.response(response.status_code, redact_headers(headers))
+        if self.on_response is not None:
+            self.on_response(response.status_code, headers)
+        return bool(response.status_code < 300)
+
+
+class _BlockingBody:
+    def __init__(self, asked: _Asked) -> None:
+        self.phase: str | None = "first"
+        self._asked = asked
+        self._request: Any = None
+        self._response: Any = None
+        self._was_cut = threading.Event()
+
+    def open(self, spy: Spy | None) -> Iterator[bytes]:
+        asked = self._asked
+        self._request, limits = asked.build(spy)
+        self._response = response = asked.client.send(self._request, stream=True)
+        self.phase = "idle"
+        if asked.timeouts is not None:
+            limits["read"] = asked.timeouts.idle
+        reads: Iterator[bytes] = response.iter_bytes() if "content-encoding" in response.headers else response.iter_raw()
+        if not asked.answered(response, spy):
+            raise http_error(response.status_code, header_map(response.headers), _start(reads))
+        return reads
+
+    def close(self) -> None:
+        if self._response is not None:
+            self._response.close()
+
+    def cut(self) -> None:
+        """Shut the socket down: the read that blocks on it ends at once, where closing it would wait for the timeout."""
+        stream = _network_stream(self._asked.client, self._request, self._response)
+        found = stream and stream.get_extra_info("socket")
+        if found is not None:
+            try:
+                socket.socket.shutdown(found, socket.SHUT_RDWR)  # not SSLSocket's, which first drops its TLS state
+            except OSError:  # it was closed already
+                pass
+
+
+def _start(reads: Iterator[bytes]) -> bytes:
+    body = bytearray()
+    for read in reads:
+        body += read
+        if len(body) >= BODY_LIMIT:
+            break
+    return bytes(body[:BODY_LIMIT])
+
+
+def _network_stream(client: Client, request: Any, response: Any) -> Any:
+    """The stream of a request's connection: from the response, or while it waits for one, from the client's pool.
+
+    None where it cannot be found, or where it carries other requests too (HTTP/2).
+    """
+    if response is not None:
+        shared = response.extensions.get("http_version") == b"HTTP/2"
+        return None if shared else response.extensions.get("network_stream")
+    if request is None:
+        return None
+    try:
+        pool = client._transport_for_url(request.url)._pool  # noqa: SLF001
+        for waiting in list(pool._requests):  # noqa: SLF001
+            if waiting.request.extensions is request.extensions:
+                return getattr(waiting.connection._connection, "_network_stream", None)  # noqa: SLF001
+    except AttributeError:  # another transport, or another version of this one
+        pass
+    return None
+
+
+class _AsyncBody:
+    def __init__(self, asked: _Asked) -> None:
+        self.phase: str | None = "first"
+        self.idle = asked.timeouts.idle if asked.timeouts is not None else None
+        self._asked = asked
+        self._response: Any = None
+
+    async def open(self, spy: Spy | None) -> AsyncIterator[bytes]:
+        asked = self._asked
+        built, limits = asked.build(spy)
+        self._response = response = await asked.client.send(built, stream=True)
+        self.phase = "idle"
+        if asked.timeouts is not None:
+            limits["read"] = asked.timeouts.idle
+        reads: AsyncIterator[bytes] = (
+            response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
+        )
+        if not asked.answered(response, spy):
+            body = bytearray()
+            async for read in reads:
+                body += read
+                if len(body) >= BODY_LIMIT:
+                    break
+            raise http_error(response.status_code, header_map(response.headers), bytes(body[:BODY_LIMIT]))
+        return reads
+
+    async def close(self) -> None:
+        if self._response is not None:
+            await self._response.aclose()

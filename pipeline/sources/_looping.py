@@ -1,0 +1,212 @@
+"""Reads from something that is awaited: async iterables, responses of an async client."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from typing import Any, Protocol
+
+from operators import Spy, StreamTimeout
+from reactivex import abc
+
+from pipeline.sources._failures import as_stream_error
+from pipeline.sources._gate import Gate
+from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS, Guard, Observer, Source, Subscription
+
+_running: set[asyncio.Task[None]] = set()
+"""Tasks that read. The event loop itself holds them only weakly."""
+
+
+class AsyncBody(Protocol):
+    """Something to read that is opened, read and closed in one task."""
+
+    phase: str | None
+    """Which timeout a wait now would run into: "first" or "idle"."""
+    idle: float | None
+    """Seconds without a read after which the stream has timed out."""
+
+    async def open(self, spy: Spy | None) -> AsyncIterator[bytes]: ...
+
+    async def close(self) -> None: ...
+
+
+class LoopingSource(Source):
+    """Emits the reads of a body from a task on the loop that runs when it is subscribed."""
+
+    def __init__(self, make: Callable[[], AsyncBody], guard: Guard | None = None) -> None:
+        super().__init__()
+        self._make, self._guard = make, guard
+
+    def _start(self, observer: Observer, scheduler: abc.SchedulerBase | None) -> Subscription:
+        gate = scheduler if isinstance(scheduler, Gate) else None
+        if gate is not None and gate.blocking:
+            raise TypeError("this stream is read by an event loop: use `async for` or `async with`, not `for` or `with`")
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise RuntimeError(
+                "an async client or iterable is read by an event loop, and none is running here: subscribe inside an "
+                "`async def`, or use a blocking client (httpx.Client)"
+            ) from None
+        return _Reading(self._make(), observer, loop, gate, self._guard)
+
+
+class _Reading(Subscription):
+    def __init__(
+        self,
+        body: AsyncBody,
+        observer: Observer,
+        loop: asyncio.AbstractEventLoop,
+        gate: Gate | None,
+        guard: Guard | None,
+    ) -> None:
+        self._body, self._observer, self._loop, self._gate, self._guard = body, observer, loop, gate, guard
+        self._thread = threading.get_ident()
+        self._left = self._finishing = False
+        self._broken: Exception | None = None  # what abort() was called with
+        self._since: float | None = None  # when the read that is awaited now was begun
+        self._timer: asyncio.TimerHandle | None = None
+        self._task = loop.create_task(self._run())
+        _running.add(self._task)
+        if gate is not None:
+            gate.tasks.append(self._task)
+        self._task.add_done_callback(_running.discard)
+
+    async def _run(self) -> None:
+        error: Exception | None = None
+        told: Callable[[], None] | None = None
+        try:
+            if self._guard is not None:
+                self._guard.started(self.abort)
+            await self._read_all()
+        except asyncio.CancelledError:
+            error = self._broken
+            if error is None:
+                self._left = True
+                raise
+        except _SubscriberRaised as raised:
+            self._left = True
+            self._report(raised.error)
+        except Exception as failure:
+            error = as_stream_error(failure, self._body.phase)
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+            if self._guard is not None:
+                self._guard.stopped()
+            try:
+                await self._body.close()
+            except Exception:  # it is gone, and that is what was wanted
+                pass
+            if self._observer.spy is not None:
+                self._observer.spy.closed(error)
+        if self._left:
+            return
+        self._left = True
+        if error is not None:
+            broken = error
+            told = lambda: self._observer.on_error(broken)  # noqa: E731
+        else:
+            told = self._observer.on_completed
+        try:
+            told()
+        except Exception as raised_by_subscriber:
+            self._report(raised_by_subscriber)
+
+    async def _read_all(self) -> None:
+        body, gate, loop = self._body, self._gate, self._loop
+        on_next, spy = self._observer.on_next, self._observer.spy
+        drained = 0
+        if gate is not None:
+            await gate.passed()
+        self._since = loop.time()
+        reads = await body.open(spy)
+        if body.idle is not None:
+            self._timer = loop.call_later(body.idle, self._watch, body.idle)
+        while True:
+            if gate is not None and not self._finishing:
+                await gate.passed()
+            self._since = loop.time()
+            try:
+                read = await anext(reads)
+            except StopAsyncIteration:
+                return
+            self._since = None
+            if self._left:
+                drained += len(read)
+                if not self._finishing or drained > DRAIN_BYTES:
+                    return
+                continue
+            try:
+                if spy is not None:
+                    spy.read(read)
+                if gate is None:
+                    on_next(read)
+                else:
+                    gate.emitting += 1
+                    try:
+                        on_next(read)
+                    finally:
+                        gate.emitting -= 1
+            except Exception as error:
+                raise _SubscriberRaised(error) from None
+            if self._left and not self._finishing:
+                return
+
+    def _watch(self, idle: float) -> None:
+        """Time out if the read that is awaited has taken too long; else look again when it could have."""
+        since = self._since
+        now = self._loop.time()
+        if since is not None and now - since >= idle:
+            self.abort(_idle_timeout(idle))
+        else:
+            self._timer = self._loop.call_at((now if since is None else since) + idle, self._watch, idle)
+
+    def abort(self, error: Exception) -> bool:
+        """End the stream with this error if it waits for a read now; from the loop's own thread."""
+        if self._since is None or self._left or self._broken is not None:
+            return False
+        self._broken = error
+        self._task.cancel()
+        return True
+
+    def finish(self) -> None:
+        if not self._left:
+            self._left = self._finishing = True
+            self._call(lambda: self._loop.call_later(DRAIN_SECONDS, self._task.cancel) and None)
+
+    def dispose(self) -> None:
+        if not self._left or self._finishing:
+            self._left, self._finishing = True, False
+            self._call(self._cancel)
+
+    def _cancel(self) -> None:
+        if self._task is not asyncio.current_task(self._loop):  # else it sees the flag when on_next returns
+            self._task.cancel()
+
+    def _call(self, action: Callable[[], Any]) -> None:
+        """Run on the loop's thread: at once if this is it."""
+        if threading.get_ident() == self._thread:
+            action()
+        else:
+            try:
+                self._loop.call_soon_threadsafe(action)
+            except RuntimeError:  # the loop is closed, and the task with it
+                pass
+
+    def _report(self, error: Exception) -> None:
+        self._loop.call_exception_handler(
+            {"message": "a subscriber raised; its stream was closed", "exception": error, "task": self._task}
+        )
+
+
+class _SubscriberRaised(Exception):
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
+def _idle_timeout(idle: float) -> StreamTimeout:
+    timeout = StreamTimeout(f"nothing came for {idle:g} s")
+    timeout.phase = "idle"
+    return timeout

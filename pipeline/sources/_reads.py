@@ -1,0 +1,215 @@
+"""Anything that can be read → Observable[bytes]."""
+
+from __future__ import annotations
+
+import inspect
+import socket
+import threading
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from operators import Spy
+from reactivex import Observable
+
+from pipeline.sources._blocking import BlockingSource
+from pipeline.sources._http_errors import BODY_LIMIT, header_map, http_error
+from pipeline.sources._looping import LoopingSource
+from pipeline.sources._replay import replay
+
+READ_SIZE = 64 * 1024
+
+
+def reads(source: Any) -> Observable[bytes]:
+    """From what can be read to its reads.
+
+    `source` is an open response of httpx, httpx2, requests or aiohttp (its status is looked at, its body read as it
+    comes, and closed), a Path, an open binary file or pipe such as `sys.stdin.buffer`, bytes, an iterable or an async
+    iterable of bytes. What is awaited is read in a task on the running loop, all else on the scheduler given to
+    subscribe, or the subscribing thread.
+
+    An iterator, a response and a file can be read once: a second subscription raises RuntimeError. Raises HttpError
+    for a response of status 300 or more, StreamTimeout or ConnectionLost for what a client raises, TypeError for what
+    cannot be read.
+
+    >>> reads(iter([b"a", b"b"])).subscribe(print) and None
+    b'a'
+    b'b'
+    """
+    if isinstance(source, Observable):
+        return source
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        return replay(bytes(source))
+    if isinstance(source, Path):
+        return BlockingSource(lambda: _Opened(lambda: _file_reads(source.open("rb"))))
+    if hasattr(source, "headers") and (hasattr(source, "status_code") or hasattr(source, "status")):
+        return _response(source)
+    if callable(getattr(source, "read", None)) and not hasattr(source, "__aiter__"):
+        return BlockingSource(_once(lambda: _Opened(lambda: _file_reads(source)), source))
+    if isinstance(source, AsyncIterable):
+        once = isinstance(source, AsyncIterator)
+        make: Callable[[], Any] = lambda: _Awaited(lambda: aiter(source))  # noqa: E731
+        return LoopingSource(_once(make, source) if once else make)
+    if isinstance(source, Iterable) and not isinstance(source, (str, dict)):
+        make = lambda: _Opened(lambda: iter(source))  # noqa: E731
+        return BlockingSource(_once(make, source) if isinstance(source, Iterator) else make)
+    raise TypeError(
+        f"cannot read bytes from {type(source).__name__}: give a response, a Path, an open binary file, bytes, or an "
+        "iterable or async iterable of bytes"
+    )
+
+
+def _once(make: Callable[[], Any], source: object) -> Callable[[], Any]:
+    """The same, but it can be called only once: what it reads is used up then."""
+    lock = threading.Lock()
+
+    def make_once() -> Any:
+        if not lock.acquire(blocking=False):
+            raise RuntimeError(f"this {type(source).__name__} can be read only once, and was; make a new one to read again")
+        return make()
+
+    return make_once
+
+
+def _file_reads(file: Any) -> Iterator[bytes]:
+    """What a file or a pipe has, as soon as it has it."""
+    read = getattr(file, "read1", file.read)
+    with file:
+        while chunk := read(READ_SIZE):
+            yield chunk
+
+
+class _Opened:
+    """An iterator as a body."""
+
+    phase = "idle"
+
+    def __init__(self, begin: Callable[[], Iterator[bytes]], cut: Callable[[], None] | None = None) -> None:
+        self._begin, self._cut = begin, cut
+        self._iterator: Iterator[bytes] | None = None
+
+    def open(self, spy: Spy | None) -> Iterator[bytes]:
+        self._iterator = self._begin()
+        return self._iterator
+
+    def close(self) -> None:
+        close = getattr(self._iterator, "close", None)
+        if close is not None:
+            close()
+
+    def cut(self) -> None:
+        if self._cut is not None:
+            self._cut()
+
+
+class _Awaited:
+    """An async iterator as a body."""
+
+    phase = "idle"
+    idle = None
+
+    def __init__(self, begin: Callable[[], AsyncIterator[bytes]]) -> None:
+        self._begin = begin
+        self._iterator: AsyncIterator[bytes] | None = None
+
+    async def open(self, spy: Spy | None) -> AsyncIterator[bytes]:
+        self._iterator = self._begin()
+        return self._iterator
+
+    async def close(self) -> None:
+        close = getattr(self._iterator, "aclose", None)
+        if close is not None:
+            await close()
+
+
+# ------------------------------------------------------------------------------------------------------ open responses
+
+
+def _response(response: Any) -> Observable[bytes]:
+    if _is_async(response):
+        return LoopingSource(_once(lambda: _AsyncResponse(response), response))
+    return BlockingSource(_once(lambda: _Opened(lambda: _response_reads(response), lambda: _shut_down(response)), response))
+
+
+def _is_async(response: Any) -> bool:
+    stream = getattr(response, "stream", None)
+    if hasattr(response, "iter_raw"):  # httpx: one class for both, told apart by the stream
+        return hasattr(stream, "__aiter__") and not hasattr(stream, "__iter__")
+    return hasattr(getattr(response, "content", None), "iter_any")  # aiohttp
+
+
+def _response_reads(response: Any) -> Iterator[bytes]:
+    try:
+        body = _body(response)
+        if response.status_code >= 300:
+            raise http_error(response.status_code, header_map(response.headers), _start(body))
+        yield from body
+    finally:
+        response.close()
+
+
+def _body(response: Any) -> Iterator[bytes]:
+    """The body as it comes, decompressed."""
+    if hasattr(response, "iter_bytes"):
+        return iter(response.iter_bytes())
+    raw = getattr(response, "raw", None)
+    if hasattr(raw, "read1") and not getattr(raw, "chunked", False) and not getattr(response, "_content_consumed", False):
+        return iter(lambda: raw.read1(READ_SIZE, decode_content=True), b"")  # requests would wait for the end of the body
+    return iter(response.iter_content(chunk_size=None))
+
+
+def _start(body: Iterator[bytes]) -> bytes:
+    start = bytearray()
+    for read in body:
+        start += read
+        if len(start) >= BODY_LIMIT:
+            break
+    return bytes(start[:BODY_LIMIT])
+
+
+def _shut_down(response: Any) -> None:
+    """End a read that blocks in another thread, where the socket can be found."""
+    extensions = getattr(response, "extensions", {})
+    stream = None if extensions.get("http_version") == b"HTTP/2" else extensions.get("network_stream")
+    found = stream.get_extra_info("socket") if stream is not None else _urllib3_socket(response)
+    if isinstance(found, socket.socket):
+        try:
+            socket.socket.shutdown(found, socket.SHUT_RDWR)
+        except OSError:  # it was closed already
+            pass
+
+
+def _urllib3_socket(response: Any) -> Any:
+    connection = getattr(getattr(response, "raw", None), "connection", None) or getattr(
+        getattr(response, "raw", None), "_connection", None
+    )
+    return getattr(connection, "sock", None)
+
+
+class _AsyncResponse:
+    phase = "idle"
+    idle = None
+
+    def __init__(self, response: Any) -> None:
+        self._response = response
+
+    async def open(self, spy: Spy | None) -> AsyncIterator[bytes]:
+        response = self._response
+        status = getattr(response, "status_code", None) or response.status
+        body: AsyncIterator[bytes] = aiter(
+            response.aiter_bytes() if hasattr(response, "aiter_bytes") else response.content.iter_any()
+        )
+        if status < 300:
+            return body
+        start = bytearray()
+        async for read in body:
+            start += read
+            if len(start) >= BODY_LIMIT:
+                break
+        raise http_error(status, header_map(response.headers), bytes(start[:BODY_LIMIT]))
+
+    async def close(self) -> None:
+        close = getattr(self._response, "aclose", None) or self._response.close
+        done = close()
+        if inspect.isawaitable(done):
+            await done
