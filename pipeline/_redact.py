@@ -65,7 +65,9 @@ def redact_text(text: str, secrets: Iterable[str] = ()) -> str:
     >>> redact_text("Incorrect API key provided: sk-proj-1234. Sent as Bearer sk-proj-1234 with hunter2", ["hunter2"])
     'Incorrect API key provided: ***. Sent as Bearer *** with ***'
     """
-    for secret in sorted({form for given in secrets if given for form in (given, quote(given, safe=""))}, key=len)[::-1]:
+    for secret in sorted({form for given in secrets if given for form in (given, quote(given, safe=""))}, key=len)[
+        ::-1
+    ]:
         text = text.replace(secret, MASK)
     text = _USERINFO.sub(MASK + "@", text)
     text = _QUERY_VALUE.sub(_query_value, text)

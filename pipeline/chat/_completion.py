@@ -31,6 +31,7 @@ def completion(
     retry: Retry = _DEFAULT_RETRY,
     headers: Mapping[str, str] | None = None,
     decoder: Operator[bytes, Event] | None = None,
+    until: float | None = None,
 ) -> Observable[Event]:
     """From the body of a chat completion request to the events of its answer.
 
@@ -38,7 +39,8 @@ def completion(
     nothing is sent before. `base_url` and `api_key` fall back on OPENAI_BASE_URL and OPENAI_API_KEY, then on OpenAI's
     and on none; a query string in base_url stays (Azure). With an httpx.Client, or none, it blocks the subscribing
     thread; with an httpx.AsyncClient it runs on the running loop. A client that is given keeps its own timeouts unless
-    `timeouts` are given too. `decoder` replaces `decode()`.
+    `timeouts` are given too. `decoder` replaces `decode()`. `until` is a time by time.monotonic() at which the stream
+    ends with LimitExceeded.
 
     Started is held back until the first other event. A failed attempt is made again as `retry` says, while nothing
     visible has been emitted. Ends with completion or with one StreamError, whose `partial` holds all that came.
@@ -61,7 +63,8 @@ def completion(
 
     def attempt(number: int) -> Observable[Event]:
         story = Story(secrets)
-        patience = Patience(limits, looping=looping) if limits and (limits.first_content or limits.idle_content) else None
+        watched = until is not None or (limits and (limits.first_content or limits.idle_content))
+        patience = Patience(limits or Timeouts(), until, looping=looping) if watched else None
         reads = request(
             url,
             json=sent,
@@ -76,4 +79,4 @@ def completion(
             events = events.pipe(patient(patience))
         return events.pipe(kept(story), led_by_started())
 
-    return Attempts(attempt, retry, looping=looping)
+    return Attempts(attempt, retry, looping=looping, until=until)

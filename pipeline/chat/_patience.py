@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from operators import Event, Out, Retrying, Stage, Started, StreamTimeout, Usage, operator
+from operators import Event, LimitExceeded, Out, Retrying, Stage, Started, StreamError, StreamTimeout, Usage, operator
 
 from pipeline.sources._timeouts import Timeouts
 
@@ -15,10 +15,18 @@ _SAYS_NOTHING = (Started, Usage, Retrying)
 
 
 class Patience:
-    """The guard of one attempt: breaks it when no content has come for too long while its source waits for a read."""
+    """The guard of one attempt: breaks it when no content has come for too long, or when its time is up.
 
-    def __init__(self, timeouts: Timeouts, *, looping: bool) -> None:
-        self._limit, self._next_limit, self._looping = timeouts.first_content, timeouts.idle_content, looping
+    It breaks only a source that waits for a read: a consumer that is slow is not the stream's fault.
+    """
+
+    def __init__(self, timeouts: Timeouts, until: float | None, *, looping: bool) -> None:
+        self._limit, self._next_limit, self._until, self._looping = (
+            timeouts.first_content,
+            timeouts.idle_content,
+            until,
+            looping,
+        )
         self._phase = "first_content"
         self._since = time.monotonic()
         self._abort: Callable[[Exception], bool] | None = None
@@ -27,25 +35,33 @@ class Patience:
     def started(self, abort: Callable[[Exception], bool]) -> None:
         self._abort = abort
         self._since = time.monotonic()
-        self._arm(self._limit)
+        self._arm()
 
     def content(self) -> None:
         """Content has come."""
         self._since = time.monotonic()
         if self._phase == "first_content":
             self._phase, self._limit = "idle_content", self._next_limit
-            if self._timer is not None:
-                self._timer.cancel()
-            self._arm(self._limit)
+            self._arm()
 
     def stopped(self) -> None:
         self._abort = None
         if self._timer is not None:
             self._timer.cancel()
 
-    def _arm(self, seconds: float | None) -> None:
-        if seconds is None or self._abort is None:
+    def _due(self) -> float | None:
+        """When to break, by the monotonic clock."""
+        due = [self._until] if self._until is not None else []
+        due += [self._since + self._limit] if self._limit is not None else []
+        return min(due, default=None)
+
+    def _arm(self, at_least: float = 0.0) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        due = self._due()
+        if due is None or self._abort is None:
             return
+        seconds = max(at_least, due - time.monotonic())
         if self._looping:
             self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
         else:
@@ -54,17 +70,18 @@ class Patience:
             self._timer.start()
 
     def _look(self) -> None:
-        abort, limit = self._abort, self._limit
-        if abort is None or limit is None:
+        abort, due = self._abort, self._due()
+        if abort is None or due is None:
             return
-        left = self._since + limit - time.monotonic()
-        if left > 0:
-            self._arm(left)
-            return
-        timeout = StreamTimeout(f"no content came for {limit:g} s ({self._phase})")
+        if due > time.monotonic() or not abort(self._error()):
+            self._arm(at_least=0.01)
+
+    def _error(self) -> StreamError:
+        if self._until is not None and self._until <= time.monotonic():
+            return LimitExceeded("the time for this conversation was up")
+        timeout = StreamTimeout(f"no content came for {self._limit:g} s ({self._phase})")
         timeout.phase = self._phase
-        if not abort(timeout):  # it is the consumer that is slow
-            self._arm(limit)
+        return timeout
 
 
 @operator

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -68,9 +69,16 @@ class Retry(Struct, frozen=True):
 class Attempts(Observable[Event]):
     """One stream over several attempts. `attempt(n)` makes the stream of the n-th, with operators' state of its own."""
 
-    def __init__(self, attempt: Callable[[int], Observable[Event]], retry: Retry, *, looping: bool) -> None:
+    def __init__(
+        self,
+        attempt: Callable[[int], Observable[Event]],
+        retry: Retry,
+        *,
+        looping: bool = False,
+        until: float | None = None,
+    ) -> None:
         super().__init__()
-        self._attempt, self._retry, self._looping = attempt, retry, looping
+        self._attempt, self._retry, self._looping, self._until = attempt, retry, looping, until
 
     def subscribe(
         self,
@@ -91,6 +99,7 @@ class Attempts(Observable[Event]):
             on_error or default_error,
             on_completed or noop,
             scheduler,
+            self._until,
         )
         on_trampoline(trying.begin)
         return trying
@@ -130,8 +139,9 @@ class _Trying(abc.DisposableBase):
         on_error: Callable[[Exception], None],
         on_completed: Callable[[], None],
         scheduler: abc.SchedulerBase | None,
+        until: float | None,
     ) -> None:
-        self._attempt, self._retry, self._wait, self._scheduler = attempt, retry, wait, scheduler
+        self._attempt, self._retry, self._wait, self._scheduler, self._until = attempt, retry, wait, scheduler, until
         self._on_next, self._on_error, self._on_completed = on_next, on_error, on_completed
         spy = current_spy()
         self._spy = spy and spy.scope("stream", next(_streams))
@@ -167,7 +177,9 @@ class _Trying(abc.DisposableBase):
     def _wait_after(self, error: Exception) -> float | None:
         if not isinstance(error, StreamError) or (self._visible and self._retry.on_break == "raise"):
             return None
-        return self._retry.wait(self._number, error)
+        wait = self._retry.wait(self._number, error)
+        late = wait is not None and self._until is not None and time.monotonic() + wait >= self._until
+        return None if late else wait
 
     def _again(self) -> None:
         if not self._left:

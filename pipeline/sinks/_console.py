@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable
 from typing import TextIO
 
+from reactivex import Observer
+from rich.console import Console
+
 from operators import (
     AudioDelta,
     Event,
@@ -22,9 +25,6 @@ from operators import (
     ToolCallDelta,
     ToolResult,
 )
-from reactivex import Observer
-from rich.console import Console
-
 from pipeline._redact import redact_text
 from pipeline.sinks._sheet import Sheet
 from pipeline.sinks._tally import Tally

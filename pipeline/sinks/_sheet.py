@@ -75,8 +75,8 @@ class Sheet:
         if not text:
             return
         self._wrote = True
-        ends = len(text) - len(text.rstrip("\r\n"))
-        self._ends = min(2, ends + self._ends if ends == len(text) else ends)
+        rest = text.rstrip("\r\n")
+        self._ends = text.count("\n", len(rest)) + (0 if rest else self._ends)
         text = encodable(text, self._console.encoding)
         if not self.terminal:  # rich would end the process when the reader of a pipe has gone
             file = self._console.file

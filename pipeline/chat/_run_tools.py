@@ -1,0 +1,278 @@
+"""A conversation with tools → Observable[Event]: ask, run what the model calls, answer, ask again."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+from operators import Conversation, Event, LimitExceeded, Message, RoundStarted, StreamError, ToolResult, Usage, current_spy, tool_calls
+from operators._assembly import Assembly
+from operators._calls import CUT, is_object
+from operators._operator import on_trampoline
+from operators._spy import under, watched_by
+from reactivex import Observable, abc
+from reactivex.disposable import SerialDisposable
+from reactivex.internal import default_error, noop
+
+from pipeline.chat._completion import completion
+from pipeline.chat._tool_runs import Approve, Turn, TurnLeft
+from pipeline.chat._tools import Tool, as_tools
+from pipeline.sources._http import is_async
+
+_running: set[asyncio.Task[None]] = set()
+
+
+def run_tools(
+    body: Mapping[str, Any],
+    tools: Mapping[str, Callable[..., Any] | Tool] | Iterable[Callable[..., Any] | Tool],
+    *,
+    max_rounds: int = 8,
+    max_seconds: float | None = None,
+    parallel: int = 8,
+    approve: Approve | None = None,
+    reasoning_key: str | None = None,
+    **completion_options: Any,
+) -> Observable[Event]:
+    """From a request and tools to the events of the whole conversation.
+
+    Each round begins with RoundStarted and goes on with the events of its `completion()`, and a ToolCall for each call.
+    When the turn has ended well, its calls are run, at most `parallel` at once and never on the thread that reads, and a
+    ToolResult is emitted for each in call order. Each call is answered once, whatever happens: an exception, an unknown
+    tool, arguments that do not fit, a call that `approve` refuses are answers with an error that the model can read. Then
+    the next round begins. Whether tools are run is decided by the calls that are there, not by the finish_reason;
+    but after `length`, a filter, a cut or an error nothing runs, and the stream ends as it ended.
+
+    Ends with Conversation: all messages, ready to be sent again, and the sum of the usage. On a StreamError the messages
+    so far are in `error.conversation`. Raises LimitExceeded after `max_rounds` requests, or `max_seconds` in all.
+
+    A body without `tools` gets theirs. Subscribing twice holds two conversations. ValueError for n > 1.
+
+    `reasoning_key` is the key under which the provider wants its reasoning back (see `Message.to_dict`).
+    """
+    if isinstance(body, Mapping) and body.get("n") not in {None, 1}:
+        raise ValueError(f"a conversation has one answer a turn, so n must be 1, not {body['n']!r}")
+    if max_rounds < 1 or parallel < 1:
+        raise ValueError(f"max_rounds and parallel are at least 1, not {max_rounds} and {parallel}")
+    named = as_tools(tools)
+    if isinstance(body, Mapping) and "tools" not in body and named:
+        body = {**body, "tools": [tool.to_dict() for tool in named.values()]}
+    completion(body, **completion_options)  # wrong options are told here, not at the first subscription
+    client = completion_options.get("client")
+    looping = client is not None and is_async(client)
+
+    def start(observer: _Observer, scheduler: abc.SchedulerBase | None) -> _Talk:
+        return _Talk(
+            ask=lambda messages, until: completion({**body, "messages": messages}, until=until, **completion_options),
+            messages=list(body.get("messages", ())),
+            turn=lambda calls: Turn(calls, named, approve, parallel),
+            limits=(max_rounds, max_seconds),
+            reasoning_key=reasoning_key,
+            looping=looping,
+            observer=observer,
+            scheduler=scheduler,
+        )
+
+    return _Conversing(start)
+
+
+class _Observer:
+    def __init__(self, observer: Any, on_error: Any, on_completed: Any) -> None:
+        if hasattr(observer, "on_next"):
+            observer, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
+        self.on_next: Callable[[Event], None] = observer or noop
+        self.on_error: Callable[[Exception], None] = on_error or default_error
+        self.on_completed: Callable[[], None] = on_completed or noop
+
+
+class _Conversing(Observable[Event]):
+    def __init__(self, start: Callable[[_Observer, abc.SchedulerBase | None], _Talk]) -> None:
+        super().__init__()
+        self._start = start
+
+    def subscribe(
+        self,
+        on_next: abc.ObserverBase[Event] | abc.OnNext[Event] | None = None,
+        on_error: abc.OnError | None = None,
+        on_completed: abc.OnCompleted | None = None,
+        *,
+        scheduler: abc.SchedulerBase | None = None,
+    ) -> abc.DisposableBase:
+        talk = self._start(_Observer(on_next, on_error, on_completed), scheduler)
+        on_trampoline(talk.next_round)
+        return talk
+
+
+class _Talk(abc.DisposableBase):
+    """One conversation under way."""
+
+    def __init__(
+        self,
+        *,
+        ask: Callable[[list[dict[str, Any]], float | None], Observable[Event]],
+        messages: list[dict[str, Any]],
+        turn: Callable[[list[Any]], Turn],
+        limits: tuple[int, float | None],
+        reasoning_key: str | None,
+        looping: bool,
+        observer: _Observer,
+        scheduler: abc.SchedulerBase | None,
+    ) -> None:
+        self._ask, self._messages, self._turn, self._reasoning_key = ask, messages, turn, reasoning_key
+        self._max_rounds, seconds = limits
+        self._until = None if seconds is None else time.monotonic() + seconds
+        self._looping, self._observer, self._scheduler = looping, observer, scheduler
+        self._spy = current_spy()
+        self._current = SerialDisposable()
+        self._running: Turn | asyncio.Task[None] | None = None
+        self._round = 0
+        self._usages: list[Usage] = []
+        self._left = False
+
+    def next_round(self) -> None:
+        if self._left:
+            return
+        self._round += 1
+        self._assembly = Assembly()
+        self._observer.on_next(RoundStarted(self._round))
+        with watched_by(self._spy and self._spy.scope("round", self._round)):
+            asked = self._ask(list(self._messages), self._until).pipe(tool_calls())
+            self._current.disposable = asked.subscribe(
+                self._receive, self._failed, under(self._spy, self._round_ended), scheduler=self._scheduler
+            )
+
+    def _receive(self, event: Event) -> None:
+        self._assembly.add(event)
+        self._observer.on_next(event)
+
+    def _failed(self, error: Exception) -> None:
+        if isinstance(error, StreamError):
+            error.conversation = self._messages
+        self._left = True
+        self._observer.on_error(error)
+
+    def _round_ended(self) -> None:
+        """The turn has ended well: answer its calls and go on, or close."""
+        messages = self._assembly.messages(ended=True)
+        message = messages[0] if messages else Message()
+        if message.usage is not None:
+            self._usages.append(message.usage)
+        cut = (message.finish_reason or "").lower() in CUT
+        if cut:  # calls that cannot be answered would make the conversation one that cannot be sent again
+            message = replace(message, tool_calls=())
+        if not message.tool_calls:
+            if not cut or message.text:
+                self._messages.append(message.to_dict(reasoning_key=self._reasoning_key))
+            self._close()
+        elif self._round >= self._max_rounds:
+            self._end(f"the model still calls tools after {self._max_rounds} rounds; max_rounds=… allows more")
+        else:
+            self._answer(message)
+
+    def _answer(self, message: Message) -> None:
+        turn = self._turn(list(message.tool_calls))
+        results: list[ToolResult] = []
+
+        def take(result: ToolResult) -> None:
+            results.append(result)
+            if not self._left:
+                self._observer.on_next(result)
+
+        def go_on() -> None:
+            if self._left:
+                return
+            self._messages.append(self._said(message))
+            self._messages += [
+                {"role": "tool", "tool_call_id": result.call.id, "content": result.content} for result in results
+            ]
+            self.next_round()
+
+        left = None if self._until is None else max(0.0, self._until - time.monotonic())
+        if self._looping:
+            task = asyncio.get_running_loop().create_task(self._await(turn, take, go_on, left))
+            _running.add(task)
+            task.add_done_callback(_running.discard)
+            self._running = task
+            return
+        self._running = turn
+        try:
+            for result in turn.results(left):
+                take(result)
+        except TurnLeft:
+            if not self._left:
+                self._end("the time for this conversation was up while tools were running")
+            return
+        go_on()
+
+    async def _await(
+        self, turn: Turn, take: Callable[[ToolResult], None], go_on: Callable[[], None], seconds: float | None
+    ) -> None:
+        try:
+            try:
+                async with asyncio.timeout(seconds):
+                    await turn.aresults(take)
+            except TimeoutError:
+                self._end("the time for this conversation was up while tools were running")
+                return
+            go_on()
+        except Exception as raised:  # by the subscriber
+            self._left = True
+            error = raised.exceptions[0] if isinstance(raised, ExceptionGroup) else raised
+            asyncio.get_running_loop().call_exception_handler(
+                {"message": "a subscriber raised; its conversation was closed", "exception": error}
+            )
+
+    def _said(self, message: Message) -> dict[str, Any]:
+        """The assistant's turn as it is sent back: arguments that are no object would make servers refuse it all."""
+        calls = tuple(
+            call if call.complete or is_object(call.arguments) else replace(call, arguments="{}")
+            for call in message.tool_calls
+        )
+        return replace(message, tool_calls=calls).to_dict(reasoning_key=self._reasoning_key)
+
+    def _close(self) -> None:
+        self._observer.on_next(Conversation(self._messages, total(self._usages)))
+        if not self._left:
+            self._left = True
+            self._observer.on_completed()
+
+    def _end(self, why: str) -> None:
+        self._failed(LimitExceeded(why, partial=self._assembly.messages(ended=False)))
+
+    def dispose(self) -> None:
+        self._left = True
+        self._current.dispose()
+        running = self._running
+        if isinstance(running, Turn):
+            running.leave()
+        elif running is not None:
+            running.get_loop().call_soon_threadsafe(running.cancel)
+
+
+def total(usages: list[Usage]) -> Usage | None:
+    """The sum of the usage of several requests; a count that no request gave stays unknown.
+
+    >>> total([Usage(1, 2, 3), Usage(10, None, 10)])
+    Usage(prompt_tokens=11, completion_tokens=2, total_tokens=13, details=None)
+    """
+    if not usages:
+        return None
+    summed: dict[str, Any] = {}
+    for usage in usages:
+        summed = _sum(summed, {name: getattr(usage, name) for name in usage.__struct_fields__})
+    return Usage(**summed)
+
+
+def _sum(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    result = dict(one)
+    for name, value in other.items():
+        before = result.get(name)
+        if isinstance(before, dict) and isinstance(value, dict):
+            result[name] = _sum(before, value)
+        elif isinstance(before, (int, float)) and isinstance(value, (int, float)) and not isinstance(value, bool):
+            result[name] = before + value
+        elif value is not None or name not in result:
+            result[name] = value
+    return result
