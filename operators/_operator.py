@@ -26,6 +26,7 @@ from reactivex import Observable, abc
 from reactivex.scheduler import CurrentThreadScheduler
 
 from operators._run import Kernel, Run, Step
+from operators._spy import Spy
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -49,6 +50,9 @@ class Out(Protocol[T_contra]):
 
     def now(self) -> float:
         """The time in seconds by the subscription's scheduler; only differences mean anything."""
+
+    def watch(self, spy: Spy, /) -> None:
+        """Let a spy see what is subscribed above this chain; to be called before the yield."""
 
 
 class Operator(Generic[A, B]):

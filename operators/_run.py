@@ -55,6 +55,9 @@ class _Out:
     def now(self) -> float:
         return self._run.now()
 
+    def watch(self, spy: Spy) -> None:
+        self._run.watchers.append(spy)
+
 
 class Run(abc.DisposableBase):
     """One subscription. `dispose()` cancels it; `finish()` lets a source that can do so end in good order."""
@@ -73,6 +76,7 @@ class Run(abc.DisposableBase):
         "_scheduler",
         "_stopped",
         "_upstream",
+        "watchers",
     )
 
     def __init__(
@@ -88,6 +92,7 @@ class Run(abc.DisposableBase):
         self._upstream: abc.DisposableBase | None = None
         self._raised: Exception | None = None
         self._lanes: Lanes | None = None
+        self.watchers: list[Spy] = []  # spies that stages of this chain have set on what is above it
 
     # ------------------------------------------------------------------------------------------------ the start
 
@@ -113,7 +118,7 @@ class Run(abc.DisposableBase):
         self._subscribe(source, lanes, spy)
 
     def _set_up(self, kernel: Kernel, position: int, on_next: Step) -> Step:
-        must = f"{self._names[position]}() must yield its step, a function of one value"
+        must = f"{self._names[position]} must yield its step, a function of one value"
         try:
             generator = kernel(_Out(self, position, on_next))
             step = next(generator)
@@ -126,14 +131,17 @@ class Run(abc.DisposableBase):
             self._broken(position, TypeError(f"{must}; it yielded {step!r}"))
         return step
 
-    def _subscribe(self, source: Observable[Any], lanes: Lanes | None, spy: Any) -> None:
+    def _subscribe(self, source: Observable[Any], lanes: Lanes | None, spy: Spy | None) -> None:
+        if self.watchers:
+            spy = Spies(*([spy] if spy is not None else []), *self.watchers)
         try:
-            self._upstream = source.subscribe(
-                under(spy, self._receive),
-                under(spy, self._upstream_failed),
-                under(spy, self._upstream_completed),
-                scheduler=self._scheduler,
-            )
+            with watched_by(spy):
+                self._upstream = source.subscribe(
+                    under(spy, self._receive),
+                    under(spy, self._upstream_failed),
+                    under(spy, self._upstream_completed),
+                    scheduler=self._scheduler,
+                )
         except BaseException:
             self._stopped = True
             self._close()
@@ -285,7 +293,7 @@ class Run(abc.DisposableBase):
                 error = its_own
             else:
                 generator.close()
-                error = RuntimeError(f"{self._names[position - 1]}() yielded more than once")
+                error = RuntimeError(f"{self._names[position - 1]} yielded more than once")
             self._show_end(position, error)
         self._tell_subscriber(error)
 

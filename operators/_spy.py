@@ -5,7 +5,7 @@ A subscription asks for a spy once, when it is made, and keeps it. Without one n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, ParamSpec
@@ -72,6 +72,74 @@ class Spy:
     def tool(self, name: str, id: str) -> Callable[[Exception | None], None] | None:
         """A tool starts to run; the answer, if any, is called when it has ended, with what it raised."""
         return None
+
+
+class Spies(Spy):
+    """Several spies as one."""
+
+    def __init__(self, *spies: Spy) -> None:
+        self._spies = spies
+
+    def scope(self, kind: str, number: int) -> Spy:
+        return Spies(*(spy.scope(kind, number) for spy in self._spies))
+
+    def chain(self, stages: tuple[str, ...]) -> Lanes | None:
+        found = [lanes for spy in self._spies if (lanes := spy.chain(stages)) is not None]
+        return found[0] if len(found) == 1 else _AllLanes(found) if found else None
+
+    def request(self, method: str, url: str, headers: Mapping[str, str], body: object) -> None:
+        for spy in self._spies:
+            spy.request(method, url, headers, body)
+
+    def response(self, status: int, headers: Mapping[str, str]) -> None:
+        for spy in self._spies:
+            spy.response(status, headers)
+
+    def read(self, data: bytes) -> None:
+        for spy in self._spies:
+            spy.read(data)
+
+    def closed(self, error: Exception | None) -> None:
+        for spy in self._spies:
+            spy.closed(error)
+
+    def tool(self, name: str, id: str) -> Callable[[Exception | None], None] | None:
+        told = [tell for spy in self._spies if (tell := spy.tool(name, id)) is not None]
+
+        def tell_all(error: Exception | None) -> None:
+            for tell in told:
+                tell(error)
+
+        return tell_all if told else None
+
+
+class _AllLanes(Lanes):
+    def __init__(self, lanes: Sequence[Lanes]) -> None:
+        self._lanes = lanes
+
+    def subscribed(self) -> None:
+        for lanes in self._lanes:
+            lanes.subscribed()
+
+    def on_next(self, lane: int, value: object) -> None:
+        for lanes in self._lanes:
+            lanes.on_next(lane, value)
+
+    def returned(self, lane: int) -> None:
+        for lanes in self._lanes:
+            lanes.returned(lane)
+
+    def on_error(self, lane: int, error: Exception) -> None:
+        for lanes in self._lanes:
+            lanes.on_error(lane, error)
+
+    def on_completed(self, lane: int) -> None:
+        for lanes in self._lanes:
+            lanes.on_completed(lane)
+
+    def disposed(self) -> None:
+        for lanes in self._lanes:
+            lanes.disposed()
 
 
 _spy: ContextVar[Spy | None] = ContextVar("rxchat.spy", default=None)
