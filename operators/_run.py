@@ -24,7 +24,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from reactivex import Observable, abc
 
-from operators._spy import Lanes, current_spy, under
+from operators._spy import Lanes, Spies, Spy, current_spy, lane_step, under, watched_by
 
 Step: TypeAlias = Callable[[Any], None]
 Kernel: TypeAlias = Callable[[Any], Generator[Step, None, None]]
