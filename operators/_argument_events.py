@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from operators._events import StreamEvent
 from operators._json_scan import JsonScan, Path
+from operators._stream_event import StreamEvent
 
 
 class ArgumentEvent(StreamEvent, frozen=True, dict=True):

@@ -25,9 +25,9 @@ _EVENTS = {"opened": ArgumentOpened, "grew": ArgumentDelta, "closed": ArgumentCl
 
 def arguments(
     *,
-    of: type[ToolCallDelta] | type[TextDelta] = ToolCallDelta,
+    of: type[ToolCallDelta | TextDelta] = ToolCallDelta,
     type: Any = None,  # noqa: A002  # what every library calls it
-) -> Operator[Event, Event | ArgumentEvent]:
+) -> Operator[Event, Event]:
     r"""From events to the same events and, after each piece of a tool call's arguments, what it did to their values.
 
     ArgumentOpened: an object or a list began. ArgumentDelta: a string grew. ArgumentClosed: a value is whole; at the
@@ -46,9 +46,9 @@ def arguments(
     A new round ends the calls of the last one, a restart drops them. Ends as the stream above does. Raises ValueError
     when called with another `of`, or with a mapping for text; TypeError for a type that msgspec does not know.
 
-        ToolCallDelta(0,arguments='{"a":"x')                                      ToolCallDelta(0,arguments='y')                       |
+        ToolCallDelta(0,arguments='{"a":"x')                                                          ToolCallDelta(0,arguments='y"}')                                                                                        |
         arguments()
-        (ToolCallDelta(0,arguments='{"a":"x') ArgumentOpened((),'object') ArgumentDelta(('a',),'x'))  (ToolCallDelta(0,arguments='y') ArgumentDelta(('a',),'y'))  (ArgumentsInvalid(('a',),'') |)
+        (ToolCallDelta(0,arguments='{"a":"x') ArgumentOpened((),'object') ArgumentDelta(('a',),'x'))  (ToolCallDelta(0,arguments='y"}') ArgumentDelta(('a',),'y') ArgumentClosed(('a',),'xy') ArgumentClosed((),{'a':'xy'}))  |
 
     >>> import reactivex
     >>> from operators import ToolCallDelta
@@ -71,7 +71,7 @@ def arguments(
     for kind in type.values() if isinstance(type, Mapping) else (type,):
         if not hasattr(kind, "model_validate"):
             msgspec.json.Decoder(kind)
-    return _arguments(of, type)
+    return Operator((f"arguments(of={of.__name__})",), _arguments(of, type).kernels)
 
 
 class _Growing:
@@ -87,30 +87,34 @@ class _Growing:
 
 
 @operator
-def _arguments(out: Out[Event | ArgumentEvent], of: type, wanted: Any) -> Stage[Event]:
+def _arguments(out: Out[Event], of: type, wanted: Any) -> Stage[Event]:
     growing: dict[tuple[int | None, int], _Growing] = {}
     cut: set[int] = set()
 
     def on_next(event: Event) -> None:
-        if isinstance(event, RoundStarted):
+        kind = type(event)
+        if kind is RoundStarted:
             end()
-            start_afresh()
-        elif isinstance(event, Restarted):
-            start_afresh()
-        elif isinstance(event, Finish) and event.reason.lower() in CUT:
-            cut.add(event.choice)
         out.on_next(event)
-        if type(event) is not of:
-            return
-        if isinstance(event, ToolCallDelta):
+        if kind is of:
+            add(event)
+        elif isinstance(event, Finish):
+            if event.reason.lower() in CUT:
+                cut.add(event.choice)
+        elif kind is RoundStarted or kind is Restarted:
+            growing.clear()
+            cut.clear()
+
+    def add(event: Event) -> None:
+        if isinstance(event, TextDelta):
+            read(find(None, event.choice), event.text)
+        else:
+            assert isinstance(event, ToolCallDelta)
             call = find(event.key, event.choice)
             call.name += event.name
             call.custom = call.custom or bool(event.extra and event.extra.get("type") == "custom")
             if event.arguments and not call.custom:
-                tell(call, call.scan.feed(event.arguments))
-        elif isinstance(event, TextDelta):
-            call = find(None, event.choice)
-            tell(call, call.scan.feed(event.text))
+                read(call, event.arguments)
 
     def find(key: int | None, choice: int) -> _Growing:
         found = growing.get((key, choice))
@@ -118,32 +122,30 @@ def _arguments(out: Out[Event | ArgumentEvent], of: type, wanted: Any) -> Stage[
             found = growing[key, choice] = _Growing(key, choice)
         return found
 
-    def tell(call: _Growing, steps: list[Step]) -> None:
-        for kind, path, what in steps:
-            event = _EVENTS[kind](path, what, call.key, call.choice)
-            event.__dict__["_scan"] = call.scan
-            out.on_next(event)
-            if kind == "closed" and not path:
-                check(call, what)
+    def read(call: _Growing, text: str) -> None:
+        for step in call.scan.feed(text):
+            tell(call, step)
 
-    def check(call: _Growing, value: Any) -> None:
-        expected = wanted.get(call.name) if isinstance(wanted, Mapping) else wanted
-        if expected is not None:
-            event = ArgumentsChecked(*_converted(value, expected), call.key, call.choice)
-            event.__dict__["_scan"] = call.scan
-            out.on_next(event)
+    def tell(call: _Growing, step: Step) -> None:
+        kind, path, what = step
+        hand_on(_EVENTS[kind](path, what, call.key, call.choice), call)
+        if kind == "closed" and not path:
+            expected = wanted.get(call.name) if isinstance(wanted, Mapping) else wanted
+            if expected is not None:
+                hand_on(ArgumentsChecked(*_converted(what, expected), call.key, call.choice), call)
+
+    def hand_on(event: ArgumentOpened | ArgumentDelta | ArgumentClosed | ArgumentsInvalid | ArgumentsChecked, call: _Growing) -> None:
+        vars(event)["_scan"] = call.scan
+        out.on_next(event)
 
     def end() -> None:
         for call in growing.values():
             if call.choice in cut or call.custom:
                 continue
             if call.key is not None and not call.scan.begun:
-                tell(call, call.scan.feed("{}"))
-            tell(call, call.scan.end())
-
-    def start_afresh() -> None:
-        growing.clear()
-        cut.clear()
+                read(call, "{}")
+            for step in call.scan.end():
+                tell(call, step)
 
     yield on_next
     end()

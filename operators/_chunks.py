@@ -101,9 +101,9 @@ def chunks(out: Out[Chunk], *, errors: Policy = "raise", extras: bool = False) -
 
     With `extras=True`, keys that no event has a field for are in `Chunk.unknown`: costs three times as much.
 
-        b'{"id":"a"}'  b'null'  b'{"id":"b"}'  |
+        b'{"id":"a"}'             b'null'  b'{oops'  b'{}'
         chunks()
-        Chunk(id='a')  -        Chunk(id='b')  |
+        Chunk(id='a',choices=[])  -        -         #ProtocolError
 
     >>> import reactivex
     >>> reactivex.of(b'{"choices":[{"index":0,"delta":{"content":"Hi"}}]}').pipe(chunks()).subscribe(
@@ -123,7 +123,7 @@ def chunks(out: Out[Chunk], *, errors: Policy = "raise", extras: bool = False) -
             chunk = _decode(payload)
         except _UNDECODABLE:
             chunk = None
-        if chunk is None or not chunk.choices or news is not None:
+        if chunk is None or not chunk.choices or chunk.choices[0].delta is None or news is not None:
             found = _second_look(payload, news)
             if found is _NOTHING:
                 return

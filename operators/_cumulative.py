@@ -19,7 +19,7 @@ from operators._operator import Out, Stage, operator
 class _Said:
     """What one channel has said. Kept in parts, so that a delta costs its own length and never that of the whole."""
 
-    __slots__ = ("id", "_length", "_parts")
+    __slots__ = ("_length", "_parts", "id")
 
     def __init__(self) -> None:
         self.id: str | None = None

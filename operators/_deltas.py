@@ -55,9 +55,9 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
 
     Raises ApiError for an error object, after what stands beside it; EmptyStream when chunks came and said nothing.
 
-        Chunk(choices=[Choice(index=0,delta=Delta(content='Hi'),finish_reason='stop')])  |
+        Chunk(id='c',choices=[Choice(delta=Delta(content='Hi'),finish_reason='stop')])  #ConnectionLost
         deltas()
-        (Started() TextDelta('Hi') Finish('stop'))                                       |
+        (Started('c') TextDelta('Hi') Finish('stop'))                                   |
 
     >>> from pipeline import replay, decode
     >>> body = b'data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}\n\n'

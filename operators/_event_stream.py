@@ -26,9 +26,9 @@ def event_stream(out: Out[bytes], *, limit: int | None = 64 * 1024 * 1024) -> St
     one), and when a body ends in which no line was a field of an event stream; TruncatedError for a JSON body that was
     cut.
 
-        ' {"choices":'  '[]}'  |
+        b'{"choices":'  b'[]}'  |
         event_stream()
-        -               -      (b'data: {"choices":[]}\n\n' b'data: [DONE]\n\n' |)
+        -               -       (b'data: {"choices":[]}\n' b'\ndata: [DONE]\n\n' |)
 
     >>> from pipeline import replay
     >>> replay(b"<html>").pipe(event_stream()).subscribe(on_error=lambda error: print(repr(error))) and None

@@ -9,9 +9,14 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
-
-class StreamEvent(Struct, frozen=True, tag=True, tag_field="event"):
-    """The base of all events. `msgspec.json.encode(event)` gives an object with its name under "event"."""
+from operators._argument_events import (
+    ArgumentClosed,
+    ArgumentDelta,
+    ArgumentOpened,
+    ArgumentsChecked,
+    ArgumentsInvalid,
+)
+from operators._stream_event import StreamEvent
 
 
 class Started(StreamEvent, frozen=True, gc=False):
@@ -220,6 +225,11 @@ Event: TypeAlias = (
     | Gap
     | Conversation
     | Unknown
+    | ArgumentOpened
+    | ArgumentDelta
+    | ArgumentClosed
+    | ArgumentsInvalid
+    | ArgumentsChecked
 )
 
 

@@ -27,7 +27,7 @@ DEPTH = 512
 _MARK = re.compile(r"\s*(.?)", re.DOTALL)
 _RUN = re.compile(r'(?:[^"\\]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
 _CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?")
-_SCALAR = re.compile(r"[0-9A-Za-z+.\-]*")
+_SCALAR = re.compile(r"[0-9A-Za-z+.\-]*+")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _LITERALS = {"true": True, "false": False, "null": None, "NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _NOTHING = object()
@@ -35,7 +35,7 @@ _NOTHING = object()
 _unquoted: Callable[[str], str] = json.JSONDecoder(strict=False).decode
 
 
-class _Malformed(Exception):
+class _MalformedError(Exception):
     """The text is no JSON: what was met, and where in the piece."""
 
     def __init__(self, what: str, at: int) -> None:
@@ -82,7 +82,7 @@ class JsonScan:
         try:
             while at < end:
                 at = self._state(self, text, at)
-        except _Malformed as found:
+        except _MalformedError as found:
             self._break(found.what, self._seen + found.at)
         self._seen += end
         return steps
@@ -93,7 +93,7 @@ class JsonScan:
         try:
             if self._state is JsonScan._in_scalar:
                 self._close_scalar(0)
-        except _Malformed as found:
+        except _MalformedError as found:
             self._break(found.what, self._seen)
         if self._state not in {JsonScan._at_end, JsonScan._broken}:
             self._break("the text ends before the value", self._seen)
@@ -120,17 +120,18 @@ class JsonScan:
 
     def _at_value(self, text: str, at: int) -> int:
         mark, after = _next_mark(text, at)
-        if mark == '"':
+        if mark == "{":
+            self._open_container({}, after)
+        elif mark == "[":
+            self._open_container([], after)
+        elif mark == '"':
             self._path = self._place()
             self._state = JsonScan._in_string
-        elif mark in "{[":
-            if mark:
-                self._open_container({} if mark == "{" else [], after)
-        else:
+        elif mark:
+            if not _SCALAR.fullmatch(mark):
+                raise _unexpected(mark, after, "a value")
             self._path = self._place()
             self._state = JsonScan._in_scalar
-            if _SCALAR.match(mark).end() == 0:  # type: ignore[union-attr]  # it matches always
-                raise _unexpected(mark, after, "a value")
             return after - 1
         return after
 
@@ -144,7 +145,7 @@ class JsonScan:
         return at
 
     def _in_scalar(self, text: str, at: int) -> int:
-        stop = _SCALAR.match(text, at).end()  # type: ignore[union-attr]
+        stop = _end_of(_SCALAR, text, at)
         self._parts.append(text[at:stop])
         if stop < len(text):
             self._close_scalar(stop)
@@ -221,7 +222,7 @@ class JsonScan:
 
     def _read_text(self, text: str, at: int) -> tuple[str, int, bool]:
         """What a string or key grew by, where that stopped, and whether the string is closed."""
-        stop = _RUN.match(text, at).end()  # type: ignore[union-attr]
+        stop = _end_of(_RUN, text, at)
         grown = text[at:stop]
         closed = stop < len(text) and text[stop] == '"'
         if "\\" in grown or self._half:
@@ -234,7 +235,7 @@ class JsonScan:
             return grown, stop + 1, True
         if stop < len(text):
             if not _CUT_ESCAPE.fullmatch(text, stop):
-                raise _Malformed(f"{text[stop : stop + 6]!r} is no escape", stop)
+                raise _MalformedError("a backslash that begins no escape", stop)
             self._cut = text[stop:]
         return grown, len(text), False
 
@@ -254,7 +255,7 @@ class JsonScan:
 
     def _open_container(self, container: dict[str, Any] | list[Any], at: int) -> None:
         if len(self._open) == DEPTH:
-            raise _Malformed(f"nested deeper than {DEPTH}", at - 1)
+            raise _MalformedError(f"nested deeper than {DEPTH}", at - 1)
         self._steps.append(("opened", self._place(), _kind(container)))
         self._open.append(container)
         self._keys.append("")
@@ -270,7 +271,7 @@ class JsonScan:
         try:
             value = _scalar(token)
         except ValueError:
-            raise _Malformed(f"{token[:20]!r} is no value", at) from None
+            raise _MalformedError(f"{token[:20]!r} is no value", at) from None
         self._close(self._path, value)
 
     def _close(self, path: Path, value: Any) -> None:
@@ -284,7 +285,10 @@ class JsonScan:
 
     def _break(self, what: str, at: int) -> None:
         self._value = self.partial()
-        self._steps.append(("invalid", self._place(), f"{what} (character {at})"))
+        place = self._place()
+        if self._state not in {JsonScan._at_colon, JsonScan._at_value, JsonScan._in_string, JsonScan._in_scalar}:
+            place = place[:-1]  # no value in the innermost container is due or begun: it is the container itself
+        self._steps.append(("invalid", place, f"{what} (character {at})"))
         self._open.clear()
         self._keys.clear()
         self._state = JsonScan._broken
@@ -295,6 +299,13 @@ def _next_mark(text: str, at: int) -> tuple[str, int]:
     found = _MARK.match(text, at)
     assert found
     return found[1], found.end()
+
+
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    """Where a run that may be empty ends."""
+    found = pattern.match(text, at)
+    assert found
+    return found.end()
 
 
 def _put(container: dict[str, Any] | list[Any], key: str | int, value: Any) -> None:
@@ -317,5 +328,5 @@ def _scalar(token: str) -> Any:
     return float(token) if number[1] or number[2] else int(token)
 
 
-def _unexpected(mark: str, after: int, expected: str) -> _Malformed:
-    return _Malformed(f"expected {expected}, found {mark!r}", after - 1)
+def _unexpected(mark: str, after: int, expected: str) -> _MalformedError:
+    return _MalformedError(f"expected {expected}, found {mark!r}", after - 1)

@@ -18,9 +18,9 @@ def lines(out: Out[bytes], *, limit: int | None = 64 * 1024 * 1024) -> Stage[byt
 
     Raises LimitExceeded when a line has more than `limit` bytes (None: no limit), TypeError for reads that are no bytes.
 
-        'data: a\ndat'  'a: b\r\n'  'end'  |
+        b'data: a\ndat'  b'a: b\r\n'  b'end'  |
         lines()
-        'data: a'  'data: b'  'end'  |
+        b'data: a'       b'data: b'   -       (b'end' |)
 
     >>> from pipeline import replay
     >>> replay([b"data: a\ndat", b"a: b\r", b"\n\n"]).pipe(lines()).subscribe(print) and None

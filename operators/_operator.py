@@ -25,8 +25,8 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, Ty
 from reactivex import Observable, abc
 from reactivex.scheduler import CurrentThreadScheduler
 
-from operators._run import Kernel, Run, Step
-from operators._spy import Spy
+from operators._run import Kernel, Run, Step, _Out
+from operators._spy import Spy, current_spy
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -63,27 +63,51 @@ class Operator(Generic[A, B]):
     lines() | sse()
     """
 
-    __slots__ = ("_kernels", "_names")
+    __slots__ = ("kernels", "names")
 
     def __init__(self, names: tuple[str, ...], kernels: tuple[Kernel, ...]) -> None:
-        self._names, self._kernels = names, kernels
+        self.names, self.kernels = names, kernels
 
     def __call__(self, source: Observable[A]) -> Observable[B]:
         """The source with these stages below it; stages that meet are fused into one subscription."""
         if type(source) is Fused:
-            return Fused(source.source, source.names + self._names, source.kernels + self._kernels)
+            return Fused(source.source, source.names + self.names, source.kernels + self.kernels)
         if not hasattr(source, "subscribe"):
             raise TypeError(
                 f"{self!r} goes below an Observable, as in replay(body).pipe({self!r}); got {type(source).__name__}."
             )
-        return Fused(source, self._names, self._kernels)
+        return Fused(source, self.names, self.kernels)
 
     def then(self, below: Operator[B, C]) -> Operator[A, C]:
         """This operator with another one below it, as one operator."""
-        return Operator(self._names + below._names, self._kernels + below._kernels)
+        return Operator(self.names + below.names, self.kernels + below.kernels)
 
     def __repr__(self) -> str:
-        return " | ".join(self._names)
+        return " | ".join(name for name in self.names if name)
+
+
+class Detour(Generic[A, B]):
+    """Two stages around a chain, by which values can pass the chain by. Whoever looks on is shown the chain alone."""
+
+    def front(self, out: Out[A]) -> Stage[A]:
+        """The kernel above the chain."""
+        raise NotImplementedError
+
+    def behind(self, out: Out[B]) -> Stage[B]:
+        """The kernel below the chain. It is set up before the one above, as all kernels are from the last one up."""
+        raise NotImplementedError
+
+    def meet(self, out: Out[Any], shared: T) -> T:
+        """Leave something of this subscription for the kernel above to find."""
+        cast(_Out, out).run.shared[self] = shared
+        return shared
+
+    def met(self, out: Out[Any]) -> Any:
+        """What the kernel below has left; None if it is not in the same subscription, as something stands in between."""
+        return cast(_Out, out).run.shared.pop(self, None)
+
+    def around(self, chain: Operator[A, B]) -> Operator[A, B]:
+        return Operator(("", *chain.names, ""), (self.front, *chain.kernels, self.behind))
 
 
 class Fused(Observable[T]):
@@ -106,7 +130,11 @@ class Fused(Observable[T]):
         if observer is not None:
             on_next, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
         run = Run(on_error or _raise, on_completed or _nothing, scheduler)
-        start = functools.partial(run.start, self.source, self.names, self.kernels, cast(Step, on_next or _nothing))
+        names, kernels = self.names, self.kernels
+        if "" in names and current_spy() is not None:  # the stages of a detour have no name
+            named = [(name, kernel) for name, kernel in zip(names, kernels, strict=True) if name]
+            names, kernels = tuple(name for name, _ in named), tuple(kernel for _, kernel in named)
+        start = functools.partial(run.start, self.source, names, kernels, cast(Step, on_next or _nothing))
         on_trampoline(start)
         return run
 

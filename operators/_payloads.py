@@ -21,6 +21,10 @@ def payloads(out: Out[bytes], sentinel: bytes = b"[DONE]") -> Stage[ServerSentEv
         payloads()
         b'{}'                   -                     |
 
+        ServerSentEvent(b'{}')  |
+        payloads()
+        b'{}'                   #TruncatedError
+
     >>> from operators import lines, sse
     >>> from pipeline import replay
     >>> replay(b"data: {}\n\ndata: [DONE]\n\n").pipe(lines(), sse(), payloads()).subscribe(print) and None

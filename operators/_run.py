@@ -24,7 +24,7 @@ from typing import Any, NoReturn, TypeAlias
 
 from reactivex import Observable, abc
 
-from operators._spy import Lanes, Spies, Spy, current_spy, lane_step, under, watched_by
+from operators._spy import Lanes, Spies, Spy, current_spy, under, watched_by
 
 Step: TypeAlias = Callable[[Any], None]
 Kernel: TypeAlias = Callable[[Any], Generator[Step, None, None]]
@@ -44,19 +44,19 @@ class _Raised(BaseException):
 class _Out:
     """What a stage writes to."""
 
-    __slots__ = ("_position", "_run", "on_next")
+    __slots__ = ("_position", "on_next", "run")
 
     def __init__(self, run: Run, position: int, on_next: Step) -> None:
-        self._run, self._position, self.on_next = run, position, on_next
+        self.run, self._position, self.on_next = run, position, on_next
 
     def on_completed(self) -> None:
-        self._run.finish_above(self._position)
+        self.run.finish_above(self._position)
 
     def now(self) -> float:
-        return self._run.now()
+        return self.run.now()
 
     def watch(self, spy: Spy) -> None:
-        self._run.watchers.append(spy)
+        self.run.watchers.append(spy)
 
 
 class Run(abc.DisposableBase):
@@ -76,6 +76,7 @@ class Run(abc.DisposableBase):
         "_scheduler",
         "_stopped",
         "_upstream",
+        "shared",
         "watchers",
     )
 
@@ -93,6 +94,7 @@ class Run(abc.DisposableBase):
         self._raised: Exception | None = None
         self._lanes: Lanes | None = None
         self.watchers: list[Spy] = []  # spies that stages of this chain have set on what is above it
+        self.shared: dict[object, Any] = {}  # what a stage leaves for another one of the same subscription
 
     # ------------------------------------------------------------------------------------------------ the start
 

@@ -52,4 +52,4 @@ def select(*types: type[Any]) -> Operator[Any, Any]:
         if not isinstance(kind, type):
             raise TypeError(f"select() takes event types, as in select(TextDelta); got {kind!r}")
     made = _select(*types)
-    return Operator((f"select({', '.join(kind.__name__ for kind in types)})",), made._kernels)
+    return Operator((f"select({', '.join(kind.__name__ for kind in types)})",), made.kernels)

@@ -33,9 +33,9 @@ def sse(out: Out[ServerSentEvent], *, flush: bool = True, limit: int | None = 64
 
     Raises LimitExceeded when the data of one event has more than `limit` bytes (None: no limit).
 
-        'event: a'  'data: 1'  'data: 2'  ''                                          ':'  'data: 3'  |
+        b'event: a'  b'data: 1'  b'data: 2'  b''                           b': hm'  b'data: 3'  |
         sse()
-        -           -          -          ServerSentEvent(data=b'1\n2', event='a')     -   -          ServerSentEvent(data=b'3') |
+        -            -           -           ServerSentEvent(b'1\n2','a')  -        -           (ServerSentEvent(b'3') |)
 
     >>> from operators import lines
     >>> from pipeline import replay

@@ -63,7 +63,8 @@ def think_tags(
     """
     if not open or not close:
         raise ValueError(f"think_tags() takes two tags that are not empty; got {open!r} and {close!r}")
-    return _think_tags(open, close, opened=opened, anywhere=anywhere)
+    made = _think_tags(open, close, opened=opened, anywhere=anywhere)
+    return Operator((f"think_tags({open!r}, {close!r})",), made.kernels)
 
 
 class _Splitter:
@@ -75,7 +76,7 @@ class _Splitter:
         self._index, self._open, self._close, self._anywhere = index, open_tag, close_tag, anywhere
         self.held = ""
         self._starting = True
-        self._after_tag = False
+        self._after_tag = opened
         self._go_on(thinking=opened)
 
     def _go_on(self, *, thinking: bool) -> None:
@@ -90,32 +91,35 @@ class _Splitter:
         text, self.held = self.held + text, ""
         if self._starting:
             begun = text.lstrip()
-            if begun.startswith(self._open):
+            blank = len(text) - len(begun)
+            if blank <= _BLANK and begun.startswith(self._open):
                 text = begun[len(self._open) :]
                 self._after_tag = True
                 self._go_on(thinking=True)
-            elif self._open.startswith(begun) and len(text) <= _BLANK:
+            elif blank <= _BLANK and self._open.startswith(begun):
                 self.held = text
                 return
             self._starting = False
-        while text:
+        at = 0
+        while at < len(text):
             if self._after_tag:
-                text = text.lstrip("\r\n")
-                self._after_tag = not text
-            part, found, rest = text.partition(self._tag) if self._tag else (text, "", "")
+                at = _after_breaks(text, at)
+                self._after_tag = at == len(text)
             thinking = self._made is ReasoningDelta
-            if self._tag and not found:
+            found = text.find(self._tag, at) if self._tag else -1
+            part = text[at:] if found < 0 else text[at:found]
+            if self._tag and found < 0:
                 part = _without_start_of(self._tag, part)
             if thinking:
                 part = part.removesuffix("\n").removesuffix("\r")
             if part:
                 yield self._made(part, self._index)
-            if found:
-                self._after_tag = True
-                self._go_on(thinking=not thinking)
-            else:
-                self.held = text[len(part) :]
-            text = rest
+            if found < 0:
+                self.held = text[at + len(part) :]
+                return
+            at = found + len(self._tag or "")
+            self._after_tag = True
+            self._go_on(thinking=not thinking)
 
     def flush(self) -> Iterator[TextDelta | ReasoningDelta]:
         """What is held, as what it would have been without a further character."""
@@ -123,6 +127,12 @@ class _Splitter:
             held, self.held = self.held, ""
             self._starting = False
             yield self._made(held, self._index)
+
+
+def _after_breaks(text: str, at: int) -> int:
+    while text.startswith(("\n", "\r"), at):
+        at += 1
+    return at
 
 
 def _without_start_of(tag: str, text: str) -> str:

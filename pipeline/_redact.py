@@ -14,19 +14,20 @@ _HARMLESS_NAME = re.compile(r"rate-?limit|^max[-_]", re.IGNORECASE)  # token cou
 
 _USERINFO = re.compile(r"(?<=//)[^/?#\s\"'<>]*@")
 _QUERY_VALUE = re.compile(r"(?<=[?&#;])([^=&#;\s\"']+)=([^&#;\s\"'<>]*)")
+_IS = r"\\*[\"']?\s*[:=]\s*(?:b(?=[\"']))?\\*[\"']?"  # between name and value, in a header, in JSON, and in JSON within JSON
 _PATTERNS = (
     # `Authorization: Bearer x`, `"api_key": "x"`, `password=x`; the scheme stays
     re.compile(
-        r"((?<![A-Za-z])(?:(?:proxy-)?authorization|(?:x-)?api[-_]?key|access[-_]token|auth[-_]token"
-        r"|client[-_]secret|secret[-_]key|secret|password|passwd)[\"']?\s*[:=]\s*b?[\"']?(?:(?:bearer|basic|token)\s+)?)"
-        r"[^\s\"',;&}\]]+",
+        r"((?<![A-Za-z])(?:(?:proxy-)?authorization|(?:x-)?api[-_]?key|(?:access|auth)[-_]token"
+        r"|client[-_]secret|secret[-_]key|secret|password|passwd)"
+        rf"{_IS}(?:(?:bearer|basic|token)\s+)?)[^\s\"'\\,;&}}\]]+",
         re.IGNORECASE,
     ),
-    re.compile(r"((?<![A-Za-z])(?:set-)?cookie[\"']?\s*[:=]\s*b?[\"']?)[^\r\n\"']+", re.IGNORECASE),
+    re.compile(rf"((?<![A-Za-z])(?:set-)?cookie{_IS})[^\r\n\"'\\]+", re.IGNORECASE),
     re.compile(r"(\bbearer\s+)[\w.~+/=-]+", re.IGNORECASE),
     # keys that are known by how they begin
     re.compile(
-        r"()\b(?:sk-[\w-]{4,}"
+        r"()\b(?:sk-[\w*-]{4,}"
         r"|(?:sk|rk|pk|gsk|hf|r8|fw|tgp|ghp|gho|ghs|github_pat)_\w{12,}"
         r"|(?:xai|pplx|nvapi|csk|xox[abprs])-[\w-]{12,}"
         r"|AIza[\w-]{20,}|AKIA[A-Z0-9]{12,}|ya29\.[\w-]{12,}"

@@ -12,7 +12,7 @@ from reactivex import Observable
 from pipeline.chat._decode import chain
 from pipeline.chat._patience import Patience, patient
 from pipeline.chat._retry import Attempts, Retry
-from pipeline.chat._story import Story, kept, led_by_started
+from pipeline.chat._story import Story, kept, led_by_started, secrets_of
 from pipeline.sources._http import Client, endpoint, is_async, request
 from pipeline.sources._timeouts import Timeouts
 
@@ -45,7 +45,8 @@ def completion(
     Started is held back until the first other event. A failed attempt is made again as `retry` says, while nothing
     visible has been emitted. Ends with completion or with one StreamError, whose `partial` holds all that came.
 
-    Raises TypeError for a body that is no mapping, ValueError for a base_url that is no http URL.
+    Raises TypeError for a body that is no mapping, ValueError for a base_url that is no http URL and for a key that no
+    header can hold.
 
         text = completion({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).pipe(text()).run()
     """
@@ -55,7 +56,10 @@ def completion(
     key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY")
     sent_headers = {"accept": "text/event-stream"} | ({"authorization": f"Bearer {key}"} if key else {})
     sent_headers |= {name.lower(): value for name, value in (headers or {}).items()}
-    secrets = tuple(value for value in (key, sent_headers.get("api-key"), sent_headers.get("x-api-key")) if value)
+    for name, value in sent_headers.items():
+        if not (value.isascii() and value.isprintable()):  # said here, for what a client says of it shows the value
+            raise ValueError(f"the header {name} has characters that no header can have; is there a line break in it, or in api_key?")
+    secrets = secrets_of(url, {**getattr(client, "headers", {}), **sent_headers})
     looping = client is not None and is_async(client)
     limits = None if client is not None and timeouts is _DEFAULT_TIMEOUTS else timeouts
     sent = {**body, "stream": True}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import operators
 from operators import Event, Operator, chunks, deltas, event_stream, lines, payloads, sse
 from operators._chunks import Policy
+from operators._plain_path import with_plain_path
 
 
 def decode(
@@ -14,7 +16,11 @@ def decode(
     flush: bool = True,
     errors: Policy = "raise",
 ) -> Operator[bytes, Event]:
-    r"""From the reads of a response's body to events: `event_stream | lines | sse | payloads | chunks | deltas`.
+    r"""From the reads of a response's body to events.
+
+    It is `event_stream | lines | sse | payloads | chunks | deltas`, and below these `cumulative` (for providers that repeat
+    the whole text so far) and `think_tags` (for reasoning that stands in the text, between tags) where they are asked
+    for. `flush` is an option of `sse`, `extras` and `errors` are options of `chunks`. Ends as those do.
 
     >>> from pipeline import replay
     >>> body = b'data: {"choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n'
@@ -37,7 +43,7 @@ def chain(
     choices: int | None = None,
 ) -> Operator[bytes, Event]:
     """What decode() is made of; `choices` is how many were asked for."""
-    return (
+    made = (
         event_stream()
         .then(lines())
         .then(sse(flush=flush))
@@ -45,3 +51,9 @@ def chain(
         .then(chunks(errors=errors, extras=extras))
         .then(deltas(choices=choices))
     )
+    events = made if extras else with_plain_path(made)
+    if cumulative:
+        events = events.then(operators.cumulative())
+    if think_tags:
+        events = events.then(operators.think_tags())
+    return events

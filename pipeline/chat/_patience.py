@@ -17,7 +17,8 @@ _SAYS_NOTHING = (Started, Usage, Retrying)
 class Patience:
     """The guard of one attempt: breaks it when no content has come for too long, or when its time is up.
 
-    It breaks only a source that waits for a read: a consumer that is slow is not the stream's fault.
+    What counts is the time that the source waits for reads; a consumer that is slow is not the stream's fault. One timer is
+    set at a time, and is not moved by what comes: when it goes off, it looks whether it was right, and is set anew.
     """
 
     def __init__(self, timeouts: Timeouts, until: float | None, *, looping: bool) -> None:
@@ -28,40 +29,49 @@ class Patience:
             looping,
         )
         self._phase = "first_content"
-        self._since = time.monotonic()
+        self._waited = 0.0  # without content, before the wait that runs now
+        self._since: float | None = None  # when that began
         self._abort: Callable[[Exception], bool] | None = None
         self._timer: asyncio.TimerHandle | threading.Timer | None = None
 
     def started(self, abort: Callable[[Exception], bool]) -> None:
         self._abort = abort
-        self._since = time.monotonic()
-        self._arm()
+
+    def waiting(self) -> None:
+        self._since = self._since or time.monotonic()
+        if self._timer is None:
+            self._arm()
+
+    def came(self) -> None:
+        if self._since is not None:
+            self._waited += time.monotonic() - self._since
+            self._since = None
 
     def content(self) -> None:
         """Content has come."""
-        self._since = time.monotonic()
+        self._waited = 0.0
         if self._phase == "first_content":
             self._phase, self._limit = "idle_content", self._next_limit
-            self._arm()
+            self._disarm()
 
     def stopped(self) -> None:
         self._abort = None
-        if self._timer is not None:
-            self._timer.cancel()
+        self._disarm()
 
     def _due(self) -> float | None:
-        """When to break, by the monotonic clock."""
+        """When to break, by the monotonic clock; None if nothing is waited for, or without limit."""
+        since = self._since
+        if since is None:
+            return None
         due = [self._until] if self._until is not None else []
-        due += [self._since + self._limit] if self._limit is not None else []
+        due += [since + self._limit - self._waited] if self._limit is not None else []
         return min(due, default=None)
 
-    def _arm(self, at_least: float = 0.0) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+    def _arm(self) -> None:
         due = self._due()
         if due is None or self._abort is None:
             return
-        seconds = max(at_least, due - time.monotonic())
+        seconds = max(0.0, due - time.monotonic())
         if self._looping:
             self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
         else:
@@ -69,12 +79,20 @@ class Patience:
             self._timer.daemon = True
             self._timer.start()
 
+    def _disarm(self) -> None:
+        timer, self._timer = self._timer, None
+        if timer is not None:
+            timer.cancel()
+
     def _look(self) -> None:
+        self._timer = None  # first, so that a wait that begins now sets another one
         abort, due = self._abort, self._due()
         if abort is None or due is None:
             return
-        if due > time.monotonic() or not abort(self._error()):
-            self._arm(at_least=0.01)
+        if due > time.monotonic():
+            self._arm()
+        else:
+            abort(self._error())
 
     def _error(self) -> StreamError:
         if self._until is not None and self._until <= time.monotonic():

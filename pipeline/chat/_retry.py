@@ -60,7 +60,10 @@ class Retry(Struct, frozen=True):
         if attempt >= self.attempts or not error.retryable:
             return None
         if error.retry_after is not None:
-            return error.retry_after if error.retry_after <= self.max_wait else None
+            if error.retry_after <= self.max_wait:
+                return error.retry_after
+            error.add_note(f"not tried again: it asks to wait {error.retry_after:g} s, Retry(max_wait={self.max_wait:g}) allows less")
+            return None
         state = RetryCallState(retry_object=None, fn=None, args=(), kwargs={})  # type: ignore[arg-type]
         state.attempt_number = attempt
         return float(wait_random_exponential(multiplier=self.backoff, max=self.max_wait)(state))
@@ -163,7 +166,7 @@ class _Trying(abc.DisposableBase):
 
     def _failed(self, error: Exception) -> None:
         wait = self._wait_after(error)
-        if wait is None or self._left:
+        if wait is None:
             self._on_error(error)
             return
         log.warning("attempt %d failed (%s); trying again in %.2f s", self._number, error, wait)

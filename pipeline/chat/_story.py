@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, unquote, urlsplit
+
 from operators import Event, NotEventStream, Out, Stage, Started, StreamError, operator
 from operators._assembly import Assembly
 
-from pipeline._redact import redact_text
+from pipeline._redact import is_secret, redact_text
 from pipeline.sources._http_errors import describe
 
 
@@ -29,6 +32,22 @@ class Story:
         describe(error, self.headers)
         error.message = redact_text(error.message, self.secrets)
         error.args = (error.message,)
+        for name in ("code", "type", "param"):
+            if isinstance(value := getattr(error, name), str):
+                setattr(error, name, redact_text(value, self.secrets))
+
+
+def secrets_of(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
+    """What a request carries that no error may show, should the server repeat it.
+
+    >>> secrets_of("https://me:pass-word@host/?api-key=abcdef&v=1", {"authorization": "Bearer 123456", "accept": "*/*"})
+    ('abcdef', 'pass-word', '123456')
+    """
+    parts = urlsplit(url)
+    found = [value for name, value in parse_qsl(parts.query) if is_secret(name)]
+    found += [unquote(parts.password)] if parts.password else []
+    found += [value.rpartition(" ")[2] for name, value in headers.items() if is_secret(name)]
+    return tuple(found)
 
 
 @operator

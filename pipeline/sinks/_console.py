@@ -75,7 +75,14 @@ def console(
     stop
     """
     paper = console or Console(file=file, force_jupyter=False, highlight=False)
-    return ConsoleSink(paper, show_reasoning, show_calls, show_footer, errors, clock)
+    return ConsoleSink(
+        paper,
+        show_reasoning=show_reasoning,
+        show_calls=show_calls,
+        show_footer=show_footer,
+        errors=errors,
+        clock=clock,
+    )
 
 
 class ConsoleSink(Observer[Event]):
@@ -84,6 +91,7 @@ class ConsoleSink(Observer[Event]):
     def __init__(
         self,
         console: Console,
+        *,
         show_reasoning: bool | None,
         show_calls: bool | None,
         show_footer: bool | None,
@@ -114,7 +122,7 @@ class ConsoleSink(Observer[Event]):
         self._turns.end()
         self._close_block()
         self._remark(f"error: {_described(error)}", "bold red")
-        self._finish()
+        self._finish(broken=True)
 
     def _on_completed_core(self) -> None:
         self._turns.end()
@@ -128,10 +136,11 @@ class ConsoleSink(Observer[Event]):
             self._turns.end()
             self._close_block()
             self._remark("cancelled", "yellow")
-            self._finish()
+            self._finish(broken=True)
 
-    def _finish(self) -> None:
-        if self._shows_footer and (parts := self._tally.parts()):
+    def _finish(self, *, broken: bool = False) -> None:
+        parts = self._tally.parts()
+        if self._shows_footer and len(parts) > broken:  # a time alone says nothing about what broke
             self._sheet.parts(parts, "dim")
         self._sheet.end()
 
@@ -241,7 +250,7 @@ class ConsoleSink(Observer[Event]):
         """A line about the stream, not of it: below it in a terminal, on stderr otherwise."""
         self._close_block()
         if self._sheet.terminal:
-            self._sheet.line(text, style)
+            self._sheet.remark(text, style)
             self._sheet.open()
             return
         self._sheet.end()

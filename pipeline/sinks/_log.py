@@ -27,7 +27,7 @@ from operators import (
     ToolResult,
     Unknown,
 )
-from pipeline._redact import redact_text
+from pipeline._redact import MASK, is_secret, redact_text
 
 _DEBUG = (
     TextDelta,
@@ -105,7 +105,7 @@ class LogSink(Observer[Event]):
         if isinstance(value, str):
             return shortened(value, self._limit, self._secrets)
         if isinstance(value, dict):
-            return {str(name): self._clean(inner) for name, inner in value.items()}
+            return {name: MASK if _hides(name, inner) else self._clean(inner) for name, inner in value.items()}
         if isinstance(value, (list, tuple)):
             return [self._clean(inner) for inner in value]
         return value
@@ -115,9 +115,13 @@ def shortened(text: str, limit: int, secrets: Iterable[str]) -> str:
     """The text without secrets, cut to `limit` characters; a secret on the edge of the cut is not shown in part."""
     margin = 4096  # more than a key has, and no more than can be searched for each line of a stream
     for secret in secrets:
-        text = text.replace(secret, "***") if secret else text
+        text = text.replace(secret, MASK) if secret else text
     clean = redact_text(text[: limit + margin], secrets)
     return clean if len(text) <= limit else f"{clean[:limit]}… ({len(text)} characters)"
+
+
+def _hides(name: object, value: object) -> bool:
+    return isinstance(value, str) and name != "token" and is_secret(str(name))  # a token of the model's is none
 
 
 def _level(event: Event) -> int:
@@ -135,9 +139,9 @@ def _fields(event: Event) -> dict[str, Any]:
         names = ("key", "index", "id", "name", "arguments", "choice")
         return {name: getattr(event, name) for name in names}
     if isinstance(event, Conversation):
-        usage = None if event.usage is None else msgspec.structs.asdict(event.usage)
+        usage = None if event.usage is None else _fields(event.usage)
         return {"messages": len(event.messages), "usage": usage}
-    return msgspec.structs.asdict(event)
+    return {name: value for name, value in msgspec.structs.asdict(event).items() if value is not None}
 
 
 def _shown(value: Any, limit: int) -> str:

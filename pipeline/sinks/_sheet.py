@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from rich.console import Console
 from rich.segment import Segment, Segments
 from rich.style import Style
@@ -47,6 +49,10 @@ class Sheet:
         """A block of one piece."""
         self.open(blank=blank)
         self.write(text, style)
+
+    def remark(self, text: str, style: str = "") -> None:
+        """A block of ours, broken at words; what a stream says is broken where the terminal breaks it."""
+        self.line("\n".join(wrap(visible(text), self._console.width, break_on_hyphens=False)), style)
 
     def parts(self, parts: list[str], style: str = "") -> None:
         """A block of short parts, in lines that break between them."""

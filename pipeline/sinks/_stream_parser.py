@@ -9,7 +9,7 @@ from typing import Literal, TypedDict, Unpack
 from reactivex import operators as ops
 from reactivex.subject import Subject
 
-from operators import Event, Message, Operator, Started, ToolCall, ToolCallDelta, Usage, watched_by
+from operators import Event, Message, Operator, Started, ToolCall, ToolCallDelta, Usage
 from operators._calls import loads
 from pipeline.chat._decode import decode
 from pipeline.sinks._callbacks import callbacks
@@ -64,8 +64,7 @@ class StreamParser:
         self._collected: Collected = collect()
         self._fed: Literal["lines", "reads"] | None = None
         self._closed = False
-        with watched_by(None):
-            self._reads.pipe(self._decoder, ops.do(self._collected)).subscribe(callbacks(**self._on))
+        self._reads.pipe(self._decoder, ops.do(self._collected)).subscribe(callbacks(**self._on))
 
     def feed(self, line: str | bytes) -> None:
         """Take one line, as `iter_lines` gives it: with or without what ends it. "" is the line that ends an event.
@@ -110,7 +109,8 @@ class StreamParser:
 
 
 _END = re.compile(r"(?:\r\n|\r|\n)\Z")
-_FIELD = re.compile(r"(?:data|event|id|retry|)(?::|\Z)")
+_FIELD = re.compile(r"(?:data|event|id|retry):")
+_QUOTE = re.compile(r"\\.|(\")")  # no escaped one
 
 
 class _Lines:
@@ -121,28 +121,41 @@ class _Lines:
     """
 
     def __init__(self) -> None:
-        self._held: str | None = None
+        self._held: list[str] = []  # the line in its parts, more than one if it had been cut
+        self._counted = 0  # how many of them are looked through for quotes
+        self._in_string = False  # is a string of JSON open after these?
 
     def add(self, line: str) -> list[bytes]:
         line = _END.sub("", line)
-        held = self._held
         if not line:
             return [*self.rest(), b"\n"]
-        if held is not None and held.startswith("data:") and not _FIELD.match(line) and not _whole(held):
-            self._held = f"{held}\u2028{line}"  # which of the separators it was is lost
+        if self._goes_on(line):
+            self._held.append(line)
             return []
+        ends_event = line.startswith("data:") and self._is_whole_event()
         done = self.rest()
-        self._held = line
-        if held is not None and held.startswith("data:") and line.startswith("data:") and _whole(held):
-            done.append(b"\n")
-        return done
+        self._held = [line]
+        return [*done, b"\n"] if ends_event else done
+
+    def _goes_on(self, line: str) -> bool:
+        """Is this the rest of the line that is held? It is, if a string was left open there: no string has a line end."""
+        if not self._holds_data() or _FIELD.match(line):
+            return False
+        for part in self._held[self._counted :]:
+            self._in_string ^= sum(map(bool, _QUOTE.findall(part))) % 2 == 1
+        self._counted = len(self._held)
+        return self._in_string
+
+    def _is_whole_event(self) -> bool:
+        """Does the line that is held have all that an event can have?"""
+        data = "".join(self._held).removeprefix("data:").strip()
+        return self._holds_data() and (data == "[DONE]" or loads(data) is not None)
+
+    def _holds_data(self) -> bool:
+        return bool(self._held) and self._held[0].startswith("data:")
 
     def rest(self) -> list[bytes]:
-        held, self._held = self._held, None
-        return [] if held is None else [held.encode("utf-8", "surrogatepass") + b"\n"]
-
-
-def _whole(line: str) -> bool:
-    """Does this line of data hold all that an event can hold?"""
-    data = line.removeprefix("data:").strip()
-    return data == "[DONE]" or loads(data) is not None
+        """The line that is held, as bytes."""
+        line = "\u2028".join(self._held)  # which separator it was cut at is lost; this is the one that text has
+        self._held, self._counted, self._in_string = [], 0, False
+        return [line.encode("utf-8", "surrogatepass") + b"\n"] if line else []

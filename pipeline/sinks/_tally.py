@@ -77,12 +77,12 @@ class Tally:
     def parts(self) -> list[str]:
         """What is known, in the order in which it is shown."""
         spans = self._spans + ([self._last - self._first] if self._speaks else [])
-        tokens_in, tokens_out = self._tokens()
+        tokens_in, tokens_out = self._counts()
         found = [self._reason()]
-        if tokens_in is not None and tokens_out is not None:
-            found.append(f"{tokens_in:,} tokens in, {tokens_out:,} out")
-        elif tokens_out is not None or tokens_in is not None:
-            found.append(f"{tokens_out:,} tokens out" if tokens_out is not None else f"{tokens_in:,} tokens in")
+        if tokens_in is not None:
+            found.append(f"{_tokens(tokens_in)} in" + (f", {tokens_out:,} out" if tokens_out is not None else ""))
+        elif tokens_out is not None:
+            found.append(f"{_tokens(tokens_out)} out")
         if self._waited is not None:
             found.append(f"{self._waited:.2f} s to first token")
         # the first token of each round is what its span begins with
@@ -97,7 +97,7 @@ class Tally:
             return "".join(reasons)
         return ", ".join(f"{choice}: {reason}" for choice, reason in sorted(self._reasons.items()))
 
-    def _tokens(self) -> tuple[int | None, int | None]:
+    def _counts(self) -> tuple[int | None, int | None]:
         usages = [self._total] if self._total is not None else [*self._usages, *([self._usage] if self._usage else [])]
         return _sum(usage.prompt_tokens for usage in usages), _sum(usage.completion_tokens for usage in usages)
 
@@ -105,3 +105,7 @@ class Tally:
 def _sum(counts: Iterable[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
+
+
+def _tokens(count: int) -> str:
+    return f"{count:,} token{'' if count == 1 else 's'}"

@@ -1,4 +1,10 @@
-"""Reads from something that blocks: iterables, files, responses of a blocking client."""
+"""Reads from something that blocks: iterables, files, responses of a blocking client.
+
+The plan. A reading is a row of steps, each of which is one read. Whoever disposes says so (`_left`) and then looks whether
+a step runs (`_thread`); a step says that it runs and then looks whether it was left. So one of the two always sees the
+other, without a lock: a body that nobody reads is closed by the dispose, one that waits for a read is cut, and the step
+that runs closes it.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +26,14 @@ class Body(Protocol):
 
     phase: str | None
     """Which timeout a wait now would run into: "first" or "idle"."""
+    reusable: bool
+    """It has a connection that can be used again when it was read to its end."""
 
     def open(self, spy: Spy | None) -> Iterator[bytes]:
         """Open it and begin to read."""
 
     def close(self) -> None:
-        """Let go of it, on the reading thread."""
+        """Let go of it, opened or not; while no read is running."""
 
     def cut(self) -> None:
         """Make a read that blocks end at once, as far as that is possible; called from another thread."""
@@ -51,8 +59,9 @@ class _Reading(Subscription):
     def __init__(self, body: Body, observer: Observer, guard: Guard | None) -> None:
         self._body, self._observer, self._guard = body, observer, guard
         self._reads: Iterator[bytes] | None = None
-        self._thread: int | None = None  # the thread that is reading now
-        self._left = self._finishing = self._closed = False
+        self._thread: int | None = None  # the thread that runs a step now
+        self._waiting = False  # and waits for its read
+        self._opened = self._left = self._finishing = self._closed = False
         self._broken: Exception | None = None  # what abort() was called with
         self._lock = threading.Lock()
 
@@ -66,48 +75,51 @@ class _Reading(Subscription):
 
     def step(self) -> bool:
         """Read once; True while there may be more."""
-        on_next, spy = self._observer.on_next, self._observer.spy
-        if self._left:
-            self._close()
-            return False
         self._thread = threading.get_ident()
         try:
-            if self._reads is None:
-                if self._guard is not None:
-                    self._guard.started(self.abort)
-                self._reads = self._body.open(spy)
-            read = next(self._reads)
-            if self._broken is not None:
-                raise self._broken
-        except StopIteration:
-            self._end(self._broken)
-            return False
-        except Exception as error:
-            self._end(self._broken or as_stream_error(error, self._body.phase))
-            return False
+            return not self._left and self._read()
         except BaseException:
             self._left = True
-            self._close()
             raise
         finally:
             self._thread = None
-        if self._left:
-            self._close()
-            return False
+            if self._left:
+                self._close()
+
+    def _read(self) -> bool:
+        guard, spy = self._guard, self._observer.spy
+        read = None
+        self._waiting = True
         try:
-            if spy is not None:
-                spy.read(read)
-            on_next(read)
-        except BaseException:
-            self._left = True
-            self._close()
-            raise
-        if self._left:
-            if self._finishing:
-                self._drain()
-            self._close()
+            if self._reads is None:
+                self._reads = self._open()
+            if guard is not None:
+                guard.waiting()
+            if not self._left:
+                read = next(self._reads, None)
+            error = self._broken
+        except Exception as failure:
+            error = self._broken or as_stream_error(failure, self._body.phase)
+        finally:
+            self._waiting = False
+        if guard is not None:
+            guard.came()
+        if read is None or error is not None:
+            self._end(error)
             return False
-        return True
+        if spy is not None:
+            spy.read(read)
+        self._observer.on_next(read)
+        if self._finishing and self._body.reusable:
+            self._drain(self._reads)
+        return not self._left
+
+    def _open(self) -> Iterator[bytes]:
+        self._opened = True
+        if self._guard is not None:
+            self._guard.started(self.abort)
+            self._guard.waiting()
+        return self._body.open(self._observer.spy)
 
     def _end(self, error: Exception | None) -> None:
         self._close(error)
@@ -119,16 +131,14 @@ class _Reading(Subscription):
         else:
             self._observer.on_error(error)
 
-    def _drain(self) -> None:
+    def _drain(self, reads: Iterator[bytes]) -> None:
         """Read on to the end of the body, so that its connection can be used again; not for long, and not for much."""
-        if self._reads is None:
-            return
         watchdog = threading.Timer(DRAIN_SECONDS, self._body.cut)
         watchdog.daemon = True
         watchdog.start()
         drained = 0
         try:
-            for read in self._reads:
+            for read in reads:
                 drained += len(read)
                 if drained > DRAIN_BYTES:
                     break
@@ -139,7 +149,7 @@ class _Reading(Subscription):
 
     def abort(self, error: Exception) -> bool:
         """End the stream with this error if it waits for a read now; from any thread."""
-        if self._thread is None or self._left:
+        if not self._waiting or self._left:
             return False
         self._broken = self._broken or error
         self._body.cut()
@@ -152,7 +162,9 @@ class _Reading(Subscription):
     def dispose(self) -> None:
         self._left = True
         thread = self._thread
-        if thread is not None and thread != threading.get_ident():
+        if thread is None:
+            self._close()
+        elif self._waiting and thread != threading.get_ident():
             self._body.cut()
 
     def _close(self, error: Exception | None = None) -> None:
@@ -166,5 +178,5 @@ class _Reading(Subscription):
             self._body.close()
         except Exception:  # it is gone, and that is what was wanted
             pass
-        if self._observer.spy is not None:
+        if self._opened and self._observer.spy is not None:
             self._observer.spy.closed(error)

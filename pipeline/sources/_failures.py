@@ -5,8 +5,19 @@ from __future__ import annotations
 from operators import ConnectionLost, ProtocolError, StreamError, StreamTimeout
 
 _TIMEOUT = frozenset({"TimeoutException", "TimeoutError", "Timeout", "ServerTimeoutError"})
-_LOST = frozenset({"TransportError", "ConnectionError", "ChunkedEncodingError", "ClientError", "IncompleteRead", "SSLError"})
-_GARBLED = frozenset({"DecodingError", "ContentDecodingError"})
+_LOST = frozenset(
+    {
+        "TransportError",
+        "ConnectionError",
+        "ChunkedEncodingError",
+        "ProtocolError",
+        "HTTPException",
+        "ClientError",
+        "SSLError",
+    }
+)
+_UNMADE = frozenset({"ConnectError", "NewConnectionError", "ConnectionRefusedError", "ClientConnectorError"})
+_GARBLED = frozenset({"DecodingError", "ContentDecodingError", "DecodeError"})
 
 
 def as_stream_error(error: Exception, phase: str | None = None) -> Exception:
@@ -33,8 +44,7 @@ def as_stream_error(error: Exception, phase: str | None = None) -> Exception:
     elif names & _GARBLED:
         found = ProtocolError(f"the body cannot be decompressed: {said}")
     elif names & _LOST:
-        made = "ConnectError" not in names and "NewConnectionError" not in names
-        found = ConnectionLost(f"the connection {'broke' if made else 'could not be made'}: {said}")
+        found = ConnectionLost(f"the connection {'could not be made' if names & _UNMADE else 'broke'}: {said}")
     else:
         return error
     found.__cause__ = error

@@ -28,8 +28,10 @@ class Gate(Scheduler):
     def __init__(self, *, blocking: bool) -> None:
         super().__init__()
         self.blocking = blocking  # the consumer blocks its thread: no event loop can run under it
-        self.changed = threading.Condition()
-        self.thread = threading.get_ident()
+        self.changed = threading.Condition()  # how tell() wakes a consumer that blocks,
+        self.arrived = asyncio.Event()  # and one that awaits
+        self._loop = None if blocking else asyncio.get_running_loop()
+        self._thread = threading.get_ident()
         self.emitting = 0  # a source is emitting what one read gave: it cannot be held back before that is done
         self.tasks: list[asyncio.Task[None]] = []  # of async sources, so that a consumer can wait for their end
         self._due: list[tuple[float, int, SingleAssignmentDisposable, Callable[[], Any]]] = []
@@ -64,7 +66,7 @@ class Gate(Scheduler):
 
         with self.changed:
             heapq.heappush(self._due, (due, next(_numbers), handle, run))
-            self.changed.notify_all()
+        self.tell()
         return Disposable(handle.dispose)
 
     # ------------------------------------------------------------------------------------------------ for the consumer
@@ -84,6 +86,19 @@ class Gate(Scheduler):
         finally:
             self.emitting -= 1
         return 0.0
+
+    def tell(self) -> None:
+        """Wake the consumer: something has come, has ended, or is to be run. From any thread."""
+        if self._loop is None:
+            with self.changed:
+                self.changed.notify_all()
+        elif threading.get_ident() == self._thread:
+            self.arrived.set()
+        else:
+            try:
+                self._loop.call_soon_threadsafe(self.arrived.set)
+            except RuntimeError:  # the loop is closed, and the consumer with it
+                pass
 
     def is_due(self) -> bool:
         return bool(self._due) and self._due[0][0] <= time.monotonic()

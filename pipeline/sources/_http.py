@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import socket
-import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -15,7 +14,7 @@ from reactivex import Observable
 
 from pipeline._redact import redact_headers, redact_url
 from pipeline.sources._blocking import BlockingSource
-from pipeline.sources._http_errors import BODY_LIMIT, header_map, http_error
+from pipeline.sources._http_errors import header_map, http_error, start_of, start_of_async
 from pipeline.sources._looping import LoopingSource
 from pipeline.sources._source import Guard
 from pipeline.sources._timeouts import Timeouts
@@ -97,10 +96,11 @@ class _Asked:
         self.url, self.json, self.method, self.headers, self.client = url, json, method, headers, client
         self.timeouts, self.on_response = timeouts, on_response
 
-    def build(self, spy: Spy | None) -> tuple[Any, dict[str, Any]]:
+    def build(self, spy: Spy | None, **extensions: Any) -> tuple[Any, dict[str, Any]]:
         """The client's request, and its timeouts as the transport looks them up: "read" is changed after the headers."""
         limits = self.timeouts and self.timeouts.as_extension()
-        extensions = {"timeout": limits} if limits else {}
+        if limits:
+            extensions["timeout"] = limits
         built = self.client.build_request(
             self.method, self.url, json=self.json, headers=self.headers, extensions=extensions
         )
@@ -118,25 +118,35 @@ class _Asked:
         return bool(response.status_code < 300)
 
 
+_STEPS = ("connect_tcp.started", "start_tls.started", "send_request_headers.started", "receive_response_headers.started")
+"""Where a request that was cut goes no further."""
+
+
 class _BlockingBody:
+    reusable = True
+
     def __init__(self, asked: _Asked) -> None:
         self.phase: str | None = "first"
         self._asked = asked
-        self._request: Any = None
         self._response: Any = None
-        self._was_cut = threading.Event()
+        self._was_cut = False
 
     def open(self, spy: Spy | None) -> Iterator[bytes]:
         asked = self._asked
-        self._request, limits = asked.build(spy)
-        self._response = response = asked.client.send(self._request, stream=True)
+        built, limits = asked.build(spy, trace=self._traced)
+        self._response = response = asked.client.send(built, stream=True)
         self.phase = "idle"
         if asked.timeouts is not None:
             limits["read"] = asked.timeouts.idle
         reads: Iterator[bytes] = response.iter_bytes() if "content-encoding" in response.headers else response.iter_raw()
         if not asked.answered(response, spy):
-            raise http_error(response.status_code, header_map(response.headers), _start(reads))
+            raise http_error(response.status_code, header_map(response.headers), start_of(reads))
         return reads
+
+    def _traced(self, name: str, info: object) -> None:
+        """Told by the transport what it is about to do."""
+        if self._was_cut and name.endswith(_STEPS):
+            raise ConnectionAbortedError("the stream was left")
 
     def close(self) -> None:
         if self._response is not None:
@@ -144,7 +154,8 @@ class _BlockingBody:
 
     def cut(self) -> None:
         """Shut the socket down: the read that blocks on it ends at once, where closing it would wait for the timeout."""
-        stream = _network_stream(self._asked.client, self._request, self._response)
+        self._was_cut = True  # first, so that a connection that is not made yet is seen here or there
+        stream = self._network_stream()
         found = stream and stream.get_extra_info("socket")
         if found is not None:
             try:
@@ -153,36 +164,31 @@ class _BlockingBody:
                 pass
 
 
-def _start(reads: Iterator[bytes]) -> bytes:
-    body = bytearray()
-    for read in reads:
-        body += read
-        if len(body) >= BODY_LIMIT:
-            break
-    return bytes(body[:BODY_LIMIT])
+    def _network_stream(self) -> Any:
+        """The stream of the request's connection: from the response, or while it waits for one, from the client's pool.
 
-
-def _network_stream(client: Client, request: Any, response: Any) -> Any:
-    """The stream of a request's connection: from the response, or while it waits for one, from the client's pool.
-
-    None where it cannot be found, or where it carries other requests too (HTTP/2).
-    """
-    if response is not None:
-        shared = response.extensions.get("http_version") == b"HTTP/2"
-        return None if shared else response.extensions.get("network_stream")
-    if request is None:
+        None where it cannot be found, where it carries other requests too (HTTP/2), or serves another one already.
+        """
+        response, client = self._response, self._asked.client
+        if response is not None:
+            gone = response.is_closed or response.extensions.get("http_version") == b"HTTP/2"
+            return None if gone else response.extensions.get("network_stream")
+        try:
+            pool = client._transport_for_url(httpx.URL(self._asked.url))._pool  # noqa: SLF001
+            for waiting in list(pool._requests):  # noqa: SLF001
+                if waiting.request.extensions.get("trace") == self._traced:
+                    found = waiting.connection
+                    while not hasattr(found, "_h11_state"):  # inside what makes connections, through proxies or not
+                        found = found._connection  # noqa: SLF001
+                    return found._network_stream  # noqa: SLF001
+        except AttributeError:  # not connected yet, HTTP/2, another transport, or another version of this one
+            pass
         return None
-    try:
-        pool = client._transport_for_url(request.url)._pool  # noqa: SLF001
-        for waiting in list(pool._requests):  # noqa: SLF001
-            if waiting.request.extensions is request.extensions:
-                return getattr(waiting.connection._connection, "_network_stream", None)  # noqa: SLF001
-    except AttributeError:  # another transport, or another version of this one
-        pass
-    return None
 
 
 class _AsyncBody:
+    reusable = True
+
     def __init__(self, asked: _Asked) -> None:
         self.phase: str | None = "first"
         self.idle = asked.timeouts.idle if asked.timeouts is not None else None
@@ -200,12 +206,7 @@ class _AsyncBody:
             response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
         )
         if not asked.answered(response, spy):
-            body = bytearray()
-            async for read in reads:
-                body += read
-                if len(body) >= BODY_LIMIT:
-                    break
-            raise http_error(response.status_code, header_map(response.headers), bytes(body[:BODY_LIMIT]))
+            raise http_error(response.status_code, header_map(response.headers), await start_of_async(reads))
         return reads
 
     async def close(self) -> None:

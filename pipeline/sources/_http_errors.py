@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import email.utils
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from operators import HttpError, StreamError
 from operators._calls import loads
 from operators._inband import error_of, error_of_body
+
+from pipeline._redact import redact_url
 
 BODY_LIMIT = 64 * 1024
 """Bytes of an error's body that are read."""
@@ -26,12 +28,39 @@ def http_error(status: int, headers: Mapping[str, str], body: bytes) -> HttpErro
     if said is not None:
         error = HttpError(said.message, code=said.code, type=said.type, param=said.param, retry_after=said.retry_after)
     elif 300 <= status < 400:
-        error = HttpError(f"redirected to {headers.get('location', 'nowhere')}; a client with follow_redirects=True goes there")
+        where = redact_url(headers.get("location", "nowhere"))
+        error = HttpError(f"redirected to {where}; a client with follow_redirects=True goes there")
     else:
         error = HttpError(text[:400] if text and not text.startswith("<") else _phrase(status))
     error.status = status
     describe(error, headers)
     return error
+
+
+def start_of(reads: Iterator[bytes]) -> bytes:
+    """The start of an error's body: as much as comes, for the status tells more than how its body broke."""
+    start = bytearray()
+    try:
+        for read in reads:
+            start += read
+            if len(start) >= BODY_LIMIT:
+                break
+    except Exception:
+        pass
+    return bytes(start[:BODY_LIMIT])
+
+
+async def start_of_async(reads: AsyncIterator[bytes]) -> bytes:
+    """The same of a body that is awaited."""
+    start = bytearray()
+    try:
+        async for read in reads:
+            start += read
+            if len(start) >= BODY_LIMIT:
+                break
+    except Exception:
+        pass
+    return bytes(start[:BODY_LIMIT])
 
 
 def describe(error: StreamError, headers: Mapping[str, str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
@@ -38,8 +37,6 @@ class _Inbox(Generic[T]):
         self.error: Exception | None = None
         self.ended = False
         self.subscription: abc.DisposableBase | None = None
-        self.arrived: asyncio.Event | None = None
-        self.loop: asyncio.AbstractEventLoop | None = None
 
     def on_next(self, item: T) -> None:
         if self.ended:
@@ -48,27 +45,18 @@ class _Inbox(Generic[T]):
             self.on_error(LimitExceeded(f"{self.limit} items wait: the stream cannot be held back, and is not used up fast enough"))
             return
         self.items.append(item)
-        self._tell()
+        self.gate.shut()  # or a source that never waits would read on before the consumer had its turn
+        self.gate.tell()
 
     def on_error(self, error: Exception) -> None:
         if not self.ended:
             self.error, self.ended = error, True
-            self._tell()
+            self.gate.tell()
             self.dispose()
 
     def on_completed(self) -> None:
         self.ended = True
-        self._tell()
-
-    def _tell(self) -> None:
-        if self.arrived is not None:
-            if threading.get_ident() == self.gate.thread:
-                self.arrived.set()
-            elif self.loop is not None and not self.loop.is_closed():
-                self.loop.call_soon_threadsafe(self.arrived.set)
-        else:
-            with self.gate.changed:
-                self.gate.changed.notify_all()
+        self.gate.tell()
 
     def dispose(self) -> None:
         self.ended = True
@@ -92,15 +80,13 @@ class Pull(Generic[T]):
         if self._inbox is None:
             gate = Gate(blocking=blocking)
             inbox = self._inbox = _Inbox(gate, self._limit)
-            if not blocking:
-                inbox.arrived, inbox.loop = asyncio.Event(), asyncio.get_running_loop()
             weakref.finalize(self, inbox.dispose).atexit = False
             try:
                 inbox.subscription = self._stream.subscribe(inbox, scheduler=gate)
             except BaseException:
                 self._closed = inbox.ended = True
                 raise
-            if self._closed or (inbox.ended and inbox.error is not None):
+            if inbox.ended:  # it came to its end inside subscribe, before there was anything to dispose
                 inbox.dispose()
         elif self._inbox.gate.blocking is not blocking:
             raise TypeError("a Pull is used either with `for` or with `async for`, not with both")
@@ -156,8 +142,7 @@ class Pull(Generic[T]):
         if self._closed:
             raise StopAsyncIteration
         inbox = self._begin(blocking=False)
-        arrived = inbox.arrived
-        assert arrived is not None
+        arrived = inbox.gate.arrived
         while not inbox.items:
             if inbox.ended:
                 raise self._end(inbox) or StopAsyncIteration

@@ -25,10 +25,13 @@ class AsyncBody(Protocol):
     """Which timeout a wait now would run into: "first" or "idle"."""
     idle: float | None
     """Seconds without a read after which the stream has timed out."""
+    reusable: bool
+    """It has a connection that can be used again when it was read to its end."""
 
     async def open(self, spy: Spy | None) -> AsyncIterator[bytes]: ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Let go of it, opened or not."""
 
 
 class LoopingSource(Source):
@@ -63,7 +66,7 @@ class _Reading(Subscription):
     ) -> None:
         self._body, self._observer, self._loop, self._gate, self._guard = body, observer, loop, gate, guard
         self._thread = threading.get_ident()
-        self._left = self._finishing = False
+        self._begun = self._opened = self._left = self._finishing = False
         self._broken: Exception | None = None  # what abort() was called with
         self._since: float | None = None  # when the read that is awaited now was begun
         self._timer: asyncio.TimerHandle | None = None
@@ -75,11 +78,10 @@ class _Reading(Subscription):
 
     async def _run(self) -> None:
         error: Exception | None = None
-        told: Callable[[], None] | None = None
+        self._begun = True
         try:
-            if self._guard is not None:
-                self._guard.started(self.abort)
-            await self._read_all()
+            if not self._left:
+                await self._read_all()
         except asyncio.CancelledError:
             error = self._broken
             if error is None:
@@ -99,27 +101,29 @@ class _Reading(Subscription):
                 await self._body.close()
             except Exception:  # it is gone, and that is what was wanted
                 pass
-            if self._observer.spy is not None:
+            if self._opened and self._observer.spy is not None:
                 self._observer.spy.closed(error)
         if self._left:
             return
         self._left = True
-        if error is not None:
-            broken = error
-            told = lambda: self._observer.on_error(broken)  # noqa: E731
-        else:
-            told = self._observer.on_completed
         try:
-            told()
+            if error is None:
+                self._observer.on_completed()
+            else:
+                self._observer.on_error(error)
         except Exception as raised_by_subscriber:
             self._report(raised_by_subscriber)
 
     async def _read_all(self) -> None:
-        body, gate, loop = self._body, self._gate, self._loop
+        body, gate, guard, loop = self._body, self._gate, self._guard, self._loop
         on_next, spy = self._observer.on_next, self._observer.spy
         drained = 0
         if gate is not None:
             await gate.passed()
+        self._opened = True
+        if guard is not None:
+            guard.started(self.abort)
+            guard.waiting()
         self._since = loop.time()
         reads = await body.open(spy)
         if body.idle is not None:
@@ -128,11 +132,14 @@ class _Reading(Subscription):
             if gate is not None and not self._finishing:
                 await gate.passed()
             self._since = loop.time()
-            try:
-                read = await anext(reads)
-            except StopAsyncIteration:
-                return
+            if guard is not None:
+                guard.waiting()
+            read = await anext(reads, None)
             self._since = None
+            if guard is not None:
+                guard.came()
+            if read is None:
+                return
             if self._left:
                 drained += len(read)
                 if not self._finishing or drained > DRAIN_BYTES:
@@ -172,7 +179,9 @@ class _Reading(Subscription):
         return True
 
     def finish(self) -> None:
-        if not self._left:
+        if not self._body.reusable:
+            self.dispose()
+        elif not self._left:
             self._left = self._finishing = True
             self._call(lambda: self._loop.call_later(DRAIN_SECONDS, self._task.cancel) and None)
 
@@ -182,7 +191,8 @@ class _Reading(Subscription):
             self._call(self._cancel)
 
     def _cancel(self) -> None:
-        if self._task is not asyncio.current_task(self._loop):  # else it sees the flag when on_next returns
+        # a task that has not begun sees the flag when it does, and one that is in on_next when that returns
+        if self._begun and self._task is not asyncio.current_task(self._loop):
             self._task.cancel()
 
     def _call(self, action: Callable[[], Any]) -> None:

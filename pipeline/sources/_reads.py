@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import socket
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
@@ -13,7 +14,7 @@ from operators import Spy
 from reactivex import Observable
 
 from pipeline.sources._blocking import BlockingSource
-from pipeline.sources._http_errors import BODY_LIMIT, header_map, http_error
+from pipeline.sources._http_errors import header_map, http_error, start_of, start_of_async
 from pipeline.sources._looping import LoopingSource
 from pipeline.sources._replay import replay
 
@@ -23,7 +24,7 @@ READ_SIZE = 64 * 1024
 def reads(source: Any) -> Observable[bytes]:
     """From what can be read to its reads.
 
-    `source` is an open response of httpx, httpx2, requests or aiohttp (its status is looked at, its body read as it
+    `source` is an open response of httpx, httpx2, requests, aiohttp or urllib (its status is looked at, its body read as it
     comes, and closed), a Path, an open binary file or pipe such as `sys.stdin.buffer`, bytes, an iterable or an async
     iterable of bytes. What is awaited is read in a task on the running loop, all else on the scheduler given to
     subscribe, or the subscribing thread.
@@ -44,6 +45,8 @@ def reads(source: Any) -> Observable[bytes]:
         return BlockingSource(lambda: _Opened(lambda: _file_reads(source.open("rb"))))
     if hasattr(source, "headers") and (hasattr(source, "status_code") or hasattr(source, "status")):
         return _response(source)
+    if isinstance(source, io.TextIOBase):
+        raise TypeError(f"{type(source).__name__} reads text: open it in binary mode, or give its .buffer")
     if callable(getattr(source, "read", None)) and not hasattr(source, "__aiter__"):
         return BlockingSource(_once(lambda: _Opened(lambda: _file_reads(source)), source))
     if isinstance(source, AsyncIterable):
@@ -83,9 +86,10 @@ class _Opened:
     """An iterator as a body."""
 
     phase = "idle"
+    reusable = False
 
-    def __init__(self, begin: Callable[[], Iterator[bytes]], cut: Callable[[], None] | None = None) -> None:
-        self._begin, self._cut = begin, cut
+    def __init__(self, begin: Callable[[], Iterator[bytes]]) -> None:
+        self._begin = begin
         self._iterator: Iterator[bytes] | None = None
 
     def open(self, spy: Spy | None) -> Iterator[bytes]:
@@ -97,9 +101,7 @@ class _Opened:
         if close is not None:
             close()
 
-    def cut(self) -> None:
-        if self._cut is not None:
-            self._cut()
+    def cut(self) -> None: ...
 
 
 class _Awaited:
@@ -107,6 +109,7 @@ class _Awaited:
 
     phase = "idle"
     idle = None
+    reusable = False
 
     def __init__(self, begin: Callable[[], AsyncIterator[bytes]]) -> None:
         self._begin = begin
@@ -128,85 +131,85 @@ class _Awaited:
 def _response(response: Any) -> Observable[bytes]:
     if _is_async(response):
         return LoopingSource(_once(lambda: _AsyncResponse(response), response))
-    return BlockingSource(_once(lambda: _Opened(lambda: _response_reads(response), lambda: _shut_down(response)), response))
+    return BlockingSource(_once(lambda: _BlockingResponse(response), response))
 
 
 def _is_async(response: Any) -> bool:
-    stream = getattr(response, "stream", None)
     if hasattr(response, "iter_raw"):  # httpx: one class for both, told apart by the stream
+        stream = getattr(response, "stream", None)
         return hasattr(stream, "__aiter__") and not hasattr(stream, "__iter__")
     return hasattr(getattr(response, "content", None), "iter_any")  # aiohttp
 
 
-def _response_reads(response: Any) -> Iterator[bytes]:
-    try:
-        body = _body(response)
-        if response.status_code >= 300:
-            raise http_error(response.status_code, header_map(response.headers), _start(body))
-        yield from body
-    finally:
-        response.close()
+def _status(response: Any) -> int:
+    status: int = response.status_code if hasattr(response, "status_code") else response.status
+    return status
+
+
+class _BlockingResponse:
+    phase = "idle"
+    reusable = True
+
+    def __init__(self, response: Any) -> None:
+        self._response = response
+
+    def open(self, spy: Spy | None) -> Iterator[bytes]:
+        response, body = self._response, _body(self._response)
+        if _status(response) >= 300:
+            raise http_error(_status(response), header_map(response.headers), start_of(body))
+        return body
+
+    def close(self) -> None:
+        self._response.close()
+
+    def cut(self) -> None:
+        """End a read that blocks in another thread, where the socket can be found."""
+        found = _socket_of(self._response)
+        if isinstance(found, socket.socket):
+            try:
+                socket.socket.shutdown(found, socket.SHUT_RDWR)
+            except OSError:  # it was closed already
+                pass
 
 
 def _body(response: Any) -> Iterator[bytes]:
     """The body as it comes, decompressed."""
     if hasattr(response, "iter_bytes"):
         return iter(response.iter_bytes())
-    raw = getattr(response, "raw", None)
+    if not hasattr(response, "iter_content"):
+        return _file_reads(response)
+    raw = response.raw
     if hasattr(raw, "read1") and not getattr(raw, "chunked", False) and not getattr(response, "_content_consumed", False):
-        return iter(lambda: raw.read1(READ_SIZE, decode_content=True), b"")  # requests would wait for the end of the body
+        return iter(lambda: raw.read1(READ_SIZE, decode_content=True), b"")  # iter_content would wait for the body's end
     return iter(response.iter_content(chunk_size=None))
 
 
-def _start(body: Iterator[bytes]) -> bytes:
-    start = bytearray()
-    for read in body:
-        start += read
-        if len(start) >= BODY_LIMIT:
-            break
-    return bytes(start[:BODY_LIMIT])
-
-
-def _shut_down(response: Any) -> None:
-    """End a read that blocks in another thread, where the socket can be found."""
+def _socket_of(response: Any) -> Any:
+    """The socket that a response alone reads from."""
     extensions = getattr(response, "extensions", {})
-    stream = None if extensions.get("http_version") == b"HTTP/2" else extensions.get("network_stream")
-    found = stream.get_extra_info("socket") if stream is not None else _urllib3_socket(response)
-    if isinstance(found, socket.socket):
-        try:
-            socket.socket.shutdown(found, socket.SHUT_RDWR)
-        except OSError:  # it was closed already
-            pass
-
-
-def _urllib3_socket(response: Any) -> Any:
-    connection = getattr(getattr(response, "raw", None), "connection", None) or getattr(
-        getattr(response, "raw", None), "_connection", None
-    )
+    if "network_stream" in extensions:
+        gone = response.is_closed or extensions.get("http_version") == b"HTTP/2"
+        return None if gone else extensions["network_stream"].get_extra_info("socket")
+    connection = getattr(getattr(response, "raw", response), "_connection", None)  # urllib3's
     return getattr(connection, "sock", None)
 
 
 class _AsyncResponse:
     phase = "idle"
     idle = None
+    reusable = True
 
     def __init__(self, response: Any) -> None:
         self._response = response
 
     async def open(self, spy: Spy | None) -> AsyncIterator[bytes]:
         response = self._response
-        status = getattr(response, "status_code", None) or response.status
         body: AsyncIterator[bytes] = aiter(
             response.aiter_bytes() if hasattr(response, "aiter_bytes") else response.content.iter_any()
         )
-        if status < 300:
-            return body
-        start = bytearray()
-        async for read in body:
-            start += read
-            if len(start) >= BODY_LIMIT:
-                break
-        raise http_error(status, header_map(response.headers), bytes(start[:BODY_LIMIT]))
+        if _status(response) >= 300:
+            raise http_error(_status(response), header_map(response.headers), await start_of_async(body))
+        return body
 
     async def close(self) -> None:
         close = getattr(self._response, "aclose", None) or self._response.close

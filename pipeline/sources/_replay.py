@@ -13,6 +13,7 @@ from pipeline.sources._blocking import BlockingSource
 
 class _Replayed:
     phase = None
+    reusable = False
 
     def __init__(self, reads: Iterable[bytes]) -> None:
         self._reads = reads

@@ -34,6 +34,12 @@ class Guard(Protocol):
         Call it from any thread for a blocking source, from the loop's own for an async one.
         """
 
+    def waiting(self) -> None:
+        """A read is waited for from now on."""
+
+    def came(self) -> None:
+        """It has come, and what follows until the next wait is the consumer's time."""
+
     def stopped(self) -> None:
         """Reading has ended."""
 

@@ -1,0 +1,71 @@
+"""Halves of surrogate pairs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from operators import ConnectionLost, ReasoningDelta, RefusalDelta, TextDelta
+from operators._surrogates import JOINED, Surrogates, scrubbed
+from tests.support import FINISHED, answer_of, call, calls_of, chunk, events_of
+
+
+def test_a_pair_that_was_cut_is_joined() -> None:
+    """The high half ends one delta, the low one begins the next; every text that is emitted can be written as UTF-8."""
+    seen = events_of(chunk({"content": "ok \ud83d"}), chunk({"content": "\ude00!"}), chunk(finish="stop"))
+    assert [event.text for event in seen.values if isinstance(event, TextDelta)] == ["ok ", "😀!"]
+
+
+def test_a_half_that_stays_alone_is_one_unknown_character() -> None:
+    """In the middle of a text, at its end, and when the stream breaks, where it is dropped: more may have been on the way."""
+    assert answer_of(chunk({"content": "a\ude00b \ud83dx"}), chunk(finish="stop")).text == "a\ufffdb \ufffdx"
+    assert answer_of(chunk({"content": "a\ud83d"}), chunk(finish="stop")).text == "a\ufffd"
+    assert answer_of(chunk({"content": "a\ud83d"}), end=ConnectionLost("gone"), done=False).text == "a"
+
+
+def test_every_channel_and_choice_has_its_own_half() -> None:
+    """Reasoning, refusal, arguments; what is held of one is not joined to another."""
+    seen = events_of(
+        chunk({"reasoning": "r\ud83d"}),
+        chunk({"content": "t\ud83d"}, choice=1),
+        chunk({"content": "u"}),
+        chunk({"content": "\ude00"}, choice=1),
+        chunk({"reasoning": "\ude01", "refusal": "n\ud83d"}),
+    )
+    assert ReasoningDelta("r") in seen.values
+    assert ReasoningDelta("😁") in seen.values
+    assert TextDelta("😀", 1) in seen.values
+    assert TextDelta("u") in seen.values
+    assert seen.values[-1] == RefusalDelta("\ufffd")
+
+
+def test_arguments_are_joined_too() -> None:
+    """As raw halves in the text of the arguments; beside them, a piece without arguments."""
+    calls = calls_of(
+        call(0, "a", "f", '{"x":"\ud83d'), call(0, arguments='\ude00"}'), call(1, "b", "g\ud83d", more="\ud83d"), FINISHED
+    )
+    assert calls == [("a", "f", '{"x":"😀"}', True), ("b", "g\ufffd", "", True)]
+
+
+@given(st.text(st.sampled_from("a😀\ud83d\ude00é"), max_size=8), st.data())
+@example("\ud83d\ude00", None)
+def test_any_cut_gives_the_same_text(text: str, data: st.DataObject | None) -> None:
+    """Pairs are joined, the rest becomes U+FFFD."""
+    places = sorted(data.draw(st.lists(st.integers(0, len(text))))) if data else [1]
+    halves = Surrogates()
+    edges = [0, *places, len(text)]
+    pieces = [halves.join(0, "text", text[start:end]) for start, end in zip(edges, edges[1:], strict=False)]
+    joined = "".join(pieces) + "".join(left for _, _, left in halves.left())
+    assert joined == text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    assert all(piece.encode() is not None for piece in pieces)
+    assert not halves.held
+
+
+def test_scrubbed_goes_everywhere_but_into_the_texts_that_are_joined_later() -> None:
+    """Keys, lists, objects."""
+    value: Any = {"\ud83d": ["\ud83d\ude00", 1, None], "content": "\ud83d", "text": ["\ud83d"]}
+    assert scrubbed(value, keep=JOINED) == {"\ufffd": ["😀", 1, None], "content": "\ud83d", "text": ["\ufffd"]}
+    assert json.dumps(scrubbed(value), ensure_ascii=False).encode()
