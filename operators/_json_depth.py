@@ -28,7 +28,7 @@ class JsonDepth:
         self.whole = False  # an object or a list was opened, and everything opened is closed
 
     def feed(self, piece: str) -> None:
-        if self._escaped:
+        if self._escaped and piece:
             self._escaped = False
             piece = piece[1:]
         skip = -1

@@ -19,6 +19,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
@@ -86,16 +87,16 @@ class Operator(Generic[A, B]):
         return " | ".join(name for name in self.names if name)
 
 
-class Detour(Generic[A, B]):
+class Detour(ABC, Generic[A, B]):
     """Two stages around a chain, by which values can pass the chain by. Whoever looks on is shown the chain alone."""
 
+    @abstractmethod
     def front(self, out: Out[A]) -> Stage[A]:
         """The kernel above the chain."""
-        raise NotImplementedError
 
+    @abstractmethod
     def behind(self, out: Out[B]) -> Stage[B]:
         """The kernel below the chain. It is set up before the one above, as all kernels are from the last one up."""
-        raise NotImplementedError
 
     def meet(self, out: Out[Any], shared: T) -> T:
         """Leave something of this subscription for the kernel above to find."""

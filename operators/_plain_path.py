@@ -5,8 +5,9 @@ where an event is nothing but one more piece of text (`data: {…}` and a blank 
 nothing else that the chain would look at), it makes the TextDelta itself and passes it to the one behind.
 
 It does so only while the chain can have nothing to add: at the end of an event, after one that went through the chain and
-came out as one TextDelta, the same that the plain path makes of it, in a stream whose id and model are known. Anything
-else goes through the chain, and so does what follows, until that is so again. Whoever looks on is shown the chain alone.
+came out as one TextDelta, the same that the plain path makes of it, in a stream whose id and model are known, and for a
+choice that has begun. Anything else goes through the chain, and so does what follows, until that is so again. Whoever
+looks on is shown the chain alone.
 """
 
 from __future__ import annotations
@@ -79,6 +80,7 @@ class _PlainPath(Detour[bytes, Event]):
             came.last = event
             if type(event) is Started:
                 came.named = bool(event.id and event.model)
+                came.started.add(event.choice)
             out.on_next(event)
 
         yield on_next
@@ -89,7 +91,7 @@ class _PlainPath(Detour[bytes, Event]):
         if came is None:
             yield out.on_next
             return
-        emit, slowly = came.emit, out.on_next
+        emit, started, slowly = came.emit, came.started, out.on_next
         tail = b""  # of an event that has begun: nothing can come of it before its blank line
         between = False  # the chain has seen whole events only
         plain = False  # and the last one was plain
@@ -118,7 +120,9 @@ class _PlainPath(Detour[bytes, Event]):
                         by_the_chain(line)
                     else:
                         text = choice.delta.content
-                        if text:
+                        if choice.index not in started:
+                            by_the_chain(line)
+                        elif text:
                             emit(TextDelta(text, choice.index))
                 elif b"" in lines[at:end]:
                     blank = lines.index(b"", at)
@@ -162,13 +166,14 @@ class _PlainPath(Detour[bytes, Event]):
 class _Came:
     """What has come out of the chain."""
 
-    __slots__ = ("count", "emit", "last", "named")
+    __slots__ = ("count", "emit", "last", "named", "started")
 
     def __init__(self, emit: Callable[[Event], None]) -> None:
         self.emit = emit
         self.count = 0
         self.last: Event | None = None
         self.named = False
+        self.started: set[int] = set()  # the choices that have begun
 
 
 def _is_plain(event: bytes, made: Any) -> bool:

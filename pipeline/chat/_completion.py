@@ -53,7 +53,7 @@ def completion(
     if not isinstance(body, Mapping):
         raise TypeError(f"body is the request as a dict, with its model and messages; not {type(body).__name__}")
     url = endpoint(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI, "chat/completions")
-    key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY")
+    key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY", "").strip()
     sent_headers = {"accept": "text/event-stream"} | ({"authorization": f"Bearer {key}"} if key else {})
     sent_headers |= {name.lower(): value for name, value in (headers or {}).items()}
     for name, value in sent_headers.items():

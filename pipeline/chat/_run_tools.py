@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
-from operators import Conversation, Event, LimitExceeded, Message, RoundStarted, StreamError, ToolResult, Usage, current_spy, tool_calls
-from operators._assembly import Assembly
-from operators._calls import CUT, is_object
-from operators._operator import on_trampoline
-from operators._spy import under, watched_by
 from reactivex import Observable, abc
-from reactivex.disposable import SerialDisposable
+from reactivex.disposable import SerialDisposable, SingleAssignmentDisposable
 from reactivex.internal import default_error, noop
+from reactivex.scheduler import CurrentThreadScheduler
 
+from operators import (
+    Conversation,
+    Event,
+    LimitExceeded,
+    Message,
+    RoundStarted,
+    StreamError,
+    ToolCall,
+    Usage,
+    current_spy,
+    tool_calls,
+)
+from operators._assembly import Assembly
+from operators._calls import CUT, loads
+from operators._operator import on_trampoline
+from operators._spy import watched_by
+from operators._surrogates import scrubbed
 from pipeline.chat._completion import completion
-from pipeline.chat._tool_runs import Approve, Turn, TurnLeft
+from pipeline.chat._tool_runs import Approve, OwnLoop, Turn
 from pipeline.chat._tools import Tool, as_tools
+from pipeline.sources._gate import Gate
 from pipeline.sources._http import is_async
 
 _running: set[asyncio.Task[None]] = set()
@@ -46,20 +62,23 @@ def run_tools(
     but after `length`, a filter, a cut or an error nothing runs, and the stream ends as it ended.
 
     Ends with Conversation: all messages, ready to be sent again, and the sum of the usage. On a StreamError the messages
-    so far are in `error.conversation`. Raises LimitExceeded after `max_rounds` requests, or `max_seconds` in all.
+    so far are in `error.conversation`, ready to be sent again too. LimitExceeded after `max_rounds` requests, or
+    `max_seconds` in all: running coroutines are cancelled then, as on dispose, and what did not end is answered as such.
 
     A body without `tools` gets theirs. Subscribing twice holds two conversations. ValueError for n > 1.
 
     `reasoning_key` is the key under which the provider wants its reasoning back (see `Message.to_dict`).
     """
-    if isinstance(body, Mapping) and body.get("n") not in {None, 1}:
+    if "until" in completion_options:
+        raise TypeError("run_tools() takes max_seconds, for the whole conversation; until is for one completion()")
+    completion(body, **completion_options)  # wrong options are told here, not at the first subscription
+    if body.get("n") not in {None, 1}:
         raise ValueError(f"a conversation has one answer a turn, so n must be 1, not {body['n']!r}")
     if max_rounds < 1 or parallel < 1:
         raise ValueError(f"max_rounds and parallel are at least 1, not {max_rounds} and {parallel}")
     named = as_tools(tools)
-    if isinstance(body, Mapping) and "tools" not in body and named:
+    if named and "tools" not in body:
         body = {**body, "tools": [tool.to_dict() for tool in named.values()]}
-    completion(body, **completion_options)  # wrong options are told here, not at the first subscription
     client = completion_options.get("client")
     looping = client is not None and is_async(client)
 
@@ -67,7 +86,7 @@ def run_tools(
         return _Talk(
             ask=lambda messages, until: completion({**body, "messages": messages}, until=until, **completion_options),
             messages=list(body.get("messages", ())),
-            turn=lambda calls: Turn(calls, named, approve, parallel),
+            turn=lambda calls, own_loop: Turn(calls, named, approve, parallel, own_loop),
             limits=(max_rounds, max_seconds),
             reasoning_key=reasoning_key,
             looping=looping,
@@ -113,7 +132,7 @@ class _Talk(abc.DisposableBase):
         *,
         ask: Callable[[list[dict[str, Any]], float | None], Observable[Event]],
         messages: list[dict[str, Any]],
-        turn: Callable[[list[Any]], Turn],
+        turn: Callable[[tuple[ToolCall, ...], OwnLoop], Turn],
         limits: tuple[int, float | None],
         reasoning_key: str | None,
         looping: bool,
@@ -124,34 +143,39 @@ class _Talk(abc.DisposableBase):
         self._max_rounds, seconds = limits
         self._until = None if seconds is None else time.monotonic() + seconds
         self._looping, self._observer, self._scheduler = looping, observer, scheduler
-        self._spy = current_spy()
+        self._spy = self._round_spy = current_spy()
         self._current = SerialDisposable()
+        self._own_loop = OwnLoop()
         self._running: Turn | asyncio.Task[None] | None = None
         self._round = 0
         self._usages: list[Usage] = []
         self._left = False
 
     def next_round(self) -> None:
-        if self._left:
-            return
         self._round += 1
         self._assembly = Assembly()
-        self._observer.on_next(RoundStarted(self._round))
-        with watched_by(self._spy and self._spy.scope("round", self._round)):
+        self._emit(RoundStarted(self._round))
+        if self._left:
+            return
+        self._round_spy = self._spy and self._spy.scope("round", self._round)
+        request = SingleAssignmentDisposable()
+        self._current.disposable = request
+        with watched_by(self._round_spy):
             asked = self._ask(list(self._messages), self._until).pipe(tool_calls())
-            self._current.disposable = asked.subscribe(
-                self._receive, self._failed, under(self._spy, self._round_ended), scheduler=self._scheduler
+            request.disposable = asked.subscribe(
+                self._receive, self._failed, self._round_ended, scheduler=self._scheduler
             )
 
     def _receive(self, event: Event) -> None:
         self._assembly.add(event)
-        self._observer.on_next(event)
+        self._emit(event)
 
-    def _failed(self, error: Exception) -> None:
-        if isinstance(error, StreamError):
-            error.conversation = self._messages
-        self._left = True
-        self._observer.on_error(error)
+    def _emit(self, event: Event) -> None:
+        try:
+            self._observer.on_next(event)
+        except BaseException:
+            self.dispose()
+            raise
 
     def _round_ended(self) -> None:
         """The turn has ended well: answer its calls and go on, or close."""
@@ -167,88 +191,121 @@ class _Talk(abc.DisposableBase):
                 self._messages.append(message.to_dict(reasoning_key=self._reasoning_key))
             self._close()
         elif self._round >= self._max_rounds:
-            self._end(f"the model still calls tools after {self._max_rounds} rounds; max_rounds=… allows more")
+            self._end(f"the model still calls tools after {self._max_rounds} rounds; max_rounds=… allows more", message)
         else:
             self._answer(message)
 
+    # ------------------------------------------------------------------------------------------------ the tools
+
     def _answer(self, message: Message) -> None:
-        turn = self._turn(list(message.tool_calls))
-        results: list[ToolResult] = []
-
-        def take(result: ToolResult) -> None:
-            results.append(result)
-            if not self._left:
-                self._observer.on_next(result)
-
-        def go_on() -> None:
-            if self._left:
-                return
-            self._messages.append(self._said(message))
-            self._messages += [
-                {"role": "tool", "tool_call_id": result.call.id, "content": result.content} for result in results
-            ]
-            self.next_round()
-
-        left = None if self._until is None else max(0.0, self._until - time.monotonic())
         if self._looping:
-            task = asyncio.get_running_loop().create_task(self._await(turn, take, go_on, left))
+            with watched_by(self._round_spy):
+                task = asyncio.get_running_loop().create_task(self._answer_in_task(message))
             _running.add(task)
             task.add_done_callback(_running.discard)
-            self._running = task
-            return
-        self._running = turn
-        try:
-            for result in turn.results(left):
-                take(result)
-        except TurnLeft:
-            if not self._left:
-                self._end("the time for this conversation was up while tools were running")
-            return
-        go_on()
+            if isinstance(self._scheduler, Gate):
+                self._scheduler.tasks.append(task)
+            self._runs(task)
+        else:  # not here, where the source still holds its connection, which a tool may need
+            (self._scheduler or CurrentThreadScheduler.singleton()).schedule(lambda *_: self._answer_here(message))
 
-    async def _await(
-        self, turn: Turn, take: Callable[[ToolResult], None], go_on: Callable[[], None], seconds: float | None
-    ) -> None:
+    def _answer_here(self, message: Message) -> None:
+        if self._left:
+            return
+        turn = self._begin(message)
+        self._runs(turn)
+        for result in turn.results(self._seconds_left()):
+            self._emit(result)
+        self._answered(message, turn)
+
+    async def _answer_in_task(self, message: Message) -> None:
+        turn = self._begin(message)
+        limit = asyncio.timeout(self._seconds_left())
         try:
             try:
-                async with asyncio.timeout(seconds):
-                    await turn.aresults(take)
+                async with limit:
+                    await turn.aresults(self._emit)
             except TimeoutError:
-                self._end("the time for this conversation was up while tools were running")
-                return
-            go_on()
+                if not limit.expired():
+                    raise
+            self._answered(message, turn)
         except Exception as raised:  # by the subscriber
-            self._left = True
-            error = raised.exceptions[0] if isinstance(raised, ExceptionGroup) else raised
+            self.dispose()
             asyncio.get_running_loop().call_exception_handler(
-                {"message": "a subscriber raised; its conversation was closed", "exception": error}
+                {"message": "a subscriber raised; its conversation was closed", "exception": raised}
             )
 
-    def _said(self, message: Message) -> dict[str, Any]:
-        """The assistant's turn as it is sent back: arguments that are no object would make servers refuse it all."""
-        calls = tuple(
-            call if call.complete or is_object(call.arguments) else replace(call, arguments="{}")
-            for call in message.tool_calls
-        )
-        return replace(message, tool_calls=calls).to_dict(reasoning_key=self._reasoning_key)
+    def _begin(self, message: Message) -> Turn:
+        with watched_by(self._round_spy):
+            return self._turn(message.tool_calls, self._own_loop)
+
+    def _runs(self, running: Turn | asyncio.Task[None]) -> None:
+        self._running = running
+        if self._left:
+            self._stop()
+
+    def _answered(self, message: Message, turn: Turn) -> None:
+        if self._left:
+            return
+        said = replace(message, tool_calls=tuple(_sendable(call) for call in message.tool_calls))
+        self._messages.append(said.to_dict(reasoning_key=self._reasoning_key))
+        self._messages += [
+            {"role": "tool", "tool_call_id": result.call.id, "content": result.content} for result in turn.answers()
+        ]
+        if not turn.ended:
+            self._end("the time for this conversation was up while tools were running", message)
+        elif self._seconds_left() == 0:
+            self._end("the time for this conversation was up", message)
+        else:
+            self.next_round()
+
+    def _seconds_left(self) -> float | None:
+        return None if self._until is None else max(0.0, self._until - time.monotonic())
+
+    # ------------------------------------------------------------------------------------------------ the end
 
     def _close(self) -> None:
-        self._observer.on_next(Conversation(self._messages, total(self._usages)))
+        self._emit(Conversation(self._messages, total(self._usages)))
         if not self._left:
-            self._left = True
+            self._over()
             self._observer.on_completed()
 
-    def _end(self, why: str) -> None:
-        self._failed(LimitExceeded(why, partial=self._assembly.messages(ended=False)))
+    def _end(self, why: str, message: Message) -> None:
+        self._failed(LimitExceeded(why, partial=(message,)))
+
+    def _failed(self, error: Exception) -> None:
+        if isinstance(error, StreamError):
+            error.conversation = self._messages
+        self._over()
+        self._observer.on_error(error)
+
+    def _over(self) -> None:
+        self._left = True
+        self._own_loop.close()
 
     def dispose(self) -> None:
-        self._left = True
+        self._over()
         self._current.dispose()
+        self._stop()
+
+    def _stop(self) -> None:
         running = self._running
         if isinstance(running, Turn):
             running.leave()
         elif running is not None:
-            running.get_loop().call_soon_threadsafe(running.cancel)
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and the task with it
+                running.get_loop().call_soon_threadsafe(running.cancel)
+
+
+def _sendable(call: ToolCall) -> ToolCall:
+    """The call as it can be sent back: a server may refuse a whole conversation for arguments that are no strict JSON."""
+    arguments = loads(call.arguments)
+    if isinstance(arguments, dict):
+        with contextlib.suppress(msgspec.DecodeError, UnicodeError):
+            msgspec.json.decode(call.arguments)
+            return call
+        return replace(call, arguments=msgspec.json.encode(scrubbed(arguments)).decode())
+    return call if call.complete else replace(call, arguments="{}")
 
 
 def total(usages: list[Usage]) -> Usage | None:

@@ -1,20 +1,30 @@
-"""The calls of one turn, run side by side; answered in call order, each exactly once."""
+"""The calls of one turn, run side by side; answered in call order, each exactly once.
+
+The plan. What is done with a call is written once, as the coroutine `_run`; how a function is called is what differs,
+and is given to it. Where an event loop reads the stream, a call is a task on that loop, and a function that is not
+async runs in a thread. Where a thread reads the stream, worker threads step `_run` through by hand: it never waits
+there, as what a function gives to be awaited is awaited by a loop in a thread of its own, the `OwnLoop`.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
+import functools
 import inspect
 import logging
 import queue
 import threading
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, TypeAlias
 
 from operators import ToolCall, ToolResult, current_spy
 from operators._calls import loads
-
-from pipeline.chat._tools import BadArguments, Tool, answer
+from operators._surrogates import scrubbed
+from pipeline.chat._tools import ArgumentsError, Tool, answer
 
 log = logging.getLogger("rxchat.tools")
 
@@ -22,195 +32,264 @@ Approve: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
 """Asked before a call runs: True lets it, False or a reason does not. May be a coroutine function."""
 
 
-class TurnLeft(Exception):
-    """The subscriber left, or the time was up, while tools were running."""
+class _RefusedError(Exception):
+    """`approve` did not let the call run."""
 
 
-class _Refused(Exception):
-    pass
+class _EscapedError(Exception):
+    """Carries what is no error of the call alone: SystemExit would end the thread or the loop."""
 
 
 class Turn:
-    """The calls of one finished turn. `leave()` cancels what is awaited; a function that runs runs out, unheard."""
+    """The calls of one finished turn. When it is left, no further call begins; a function that runs runs out, unheard."""
 
     def __init__(
-        self, calls: Sequence[ToolCall], tools: Mapping[str, Tool], approve: Approve | None, parallel: int
+        self,
+        calls: Sequence[ToolCall],
+        tools: Mapping[str, Tool],
+        approve: Approve | None,
+        parallel: int,
+        own_loop: OwnLoop,
     ) -> None:
         self._calls, self._tools, self._approve, self._parallel = calls, tools, approve, parallel
-        self._spy = current_spy()
+        self._own_loop = own_loop
+        self._spy, self._context = current_spy(), contextvars.copy_context()
+        self._results: dict[int, ToolResult] = {}
+        self._given = 0
         self._left = threading.Event()
-        self._done: queue.SimpleQueue[tuple[int, ToolResult] | None] = queue.SimpleQueue()
-        self._loops: dict[asyncio.AbstractEventLoop, asyncio.Task[Any]] = {}
-        self._lock = threading.Lock()
+        self._told: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+
+    @property
+    def ended(self) -> bool:
+        """Whether the result of every call has been given."""
+        return self._given == len(self._calls)
+
+    def answers(self) -> list[ToolResult]:
+        """One result for each call, whatever came of it."""
+        return [
+            self._results.get(n) or _failed(call, "this call did not end within the time that there was")
+            for n, call in enumerate(self._calls)
+        ]
 
     # ------------------------------------------------------------------------------------------------ blocking
 
     def results(self, seconds: float | None) -> Iterator[ToolResult]:
-        """Run the calls in threads of their own, and wait for each in turn; TurnLeft if that is cut short."""
-        slots = threading.Semaphore(self._parallel)
-        ready: dict[int, ToolResult] = {}
-        timer = threading.Timer(seconds, self.leave) if seconds is not None else None
-        if timer is not None:
-            timer.daemon = True
-            timer.start()
+        """Run the calls in threads; each result when its turn has come. Ends early when it is left, or time is up."""
+        until = None if seconds is None else time.monotonic() + seconds
+        waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
+        for n in range(len(self._calls)):
+            waiting.put(n)
+        for _ in range(min(self._parallel, len(self._calls))):
+            threading.Thread(target=self._work, args=(waiting,), daemon=True, name="rxchat tool").start()
         try:
-            for n, call in enumerate(self._calls):
-                context = contextvars.copy_context()
-                threading.Thread(target=context.run, args=(self._run_in_thread, n, call, slots), daemon=True).start()
             for n in range(len(self._calls)):
-                while n not in ready:
-                    found = self._done.get()
-                    if found is None:
-                        raise TurnLeft
-                    ready[found[0]] = found[1]
-                yield ready.pop(n)
+                while n not in self._results and not self._left.is_set():
+                    broken = self._told.get(timeout=None if until is None else max(0.0, until - time.monotonic()))
+                    if broken is not None:
+                        raise broken
+                if self._left.is_set():
+                    return
+                self._given += 1
+                yield self._results[n]
+        except queue.Empty:
+            pass
         finally:
-            if timer is not None:
-                timer.cancel()
+            self.leave()
 
-    def _run_in_thread(self, n: int, call: ToolCall, slots: threading.Semaphore) -> None:
-        with slots:
-            if not self._left.is_set():
-                self._done.put((n, asyncio.run(self._in_loop(call)) if self._is_async(call) else self._run(call)))
+    def leave(self) -> None:
+        """Begin no further call, and wait for none."""
+        self._left.set()
+        self._told.put(None)
 
-    def _is_async(self, call: ToolCall) -> bool:
-        tool = self._tools.get(call.name)
-        return _is_async(self._approve) or (tool is not None and _is_async(tool.function))
+    def _work(self, waiting: queue.SimpleQueue[int]) -> None:
+        with contextlib.suppress(queue.Empty):
+            while not self._left.is_set():
+                n = waiting.get_nowait()
+                broken = None
+                try:
+                    run = self._run(self._calls[n], self._call_here)
+                    self._results[n] = self._context.copy().run(_stepped, run)
+                except BaseException as error:  # an onlooker's own: its producer is the reading thread
+                    broken = error
+                self._told.put(broken)
 
-    async def _in_loop(self, call: ToolCall) -> ToolResult:
-        """In a loop of this thread's own, which leave() can reach."""
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None
-        with self._lock:
-            self._loops[loop] = task
-        if self._left.is_set():
-            task.cancel()
-        try:
-            return await self.run(call)
-        except asyncio.CancelledError:
-            return _failed(call, "cancelled")
-        finally:
-            with self._lock:
-                del self._loops[loop]
-
-    def _run(self, call: ToolCall) -> ToolResult:
-        def run() -> Any:
-            tool, arguments = self._prepare(call)
-            if self._approve is not None:
-                _allowed(self._approve(call))
-            return tool.function(**arguments)
-
-        return self._answered(call, run)
+    async def _call_here(self, function: Callable[[], Any]) -> Any:
+        result = _contained(function)
+        return self._own_loop.result(result) if inspect.isawaitable(result) else result
 
     # ------------------------------------------------------------------------------------------------ async
 
     async def aresults(self, emit: Callable[[ToolResult], None]) -> None:
-        """Run the calls on this loop (functions that are not async in threads), and emit each answer in turn."""
+        """Run the calls on this loop (functions that are not async in threads), and emit each result in turn."""
         slots = asyncio.Semaphore(self._parallel)
 
-        async def one(call: ToolCall) -> ToolResult:
+        async def one(n: int, call: ToolCall) -> None:
             async with slots:
-                return await self.run(call)
+                self._results[n] = await self._run(call, _call_beside)
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(call)) for call in self._calls]
-            for task in tasks:
-                emit(await task)
-
-    async def run(self, call: ToolCall) -> ToolResult:
-        tell = self._spy.tool(call.name, call.id) if self._spy is not None else None
-        error: Exception | None = None
+        tasks = [asyncio.create_task(one(n, call)) for n, call in enumerate(self._calls)]
         try:
-            tool, arguments = self._prepare(call)
-            if self._approve is not None:
-                _allowed(await _called(self._approve, call))
-            return ToolResult(call, answer(await _called(tool.function, **arguments)))
-        except Exception as raised:
-            error = raised
-            return _result_of(call, raised)
+            for n, task in enumerate(tasks):
+                await asyncio.wait([task])
+                if task.cancelled():  # by itself
+                    self._results[n] = _failed(self._calls[n], "cancelled")
+                else:
+                    task.result()
+                self._given += 1
+                emit(self._results[n])
         finally:
-            if tell is not None:
-                tell(error)
+            running = [task for task in tasks if task.cancel()]
+            if running:
+                await asyncio.wait(running)
 
     # ------------------------------------------------------------------------------------------------ both
 
-    def _prepare(self, call: ToolCall) -> tuple[Tool, dict[str, Any]]:
+    async def _run(self, call: ToolCall, called: Callable[[Callable[[], Any]], Awaitable[Any]]) -> ToolResult:
+        told = self._spy.tool(call.name, call.id) if self._spy is not None else None
+        error: Exception | None = None
+        try:
+            run = self._prepared(call)
+            if self._approve is not None:
+                _allow(await called(functools.partial(self._approve, call)))
+            return ToolResult(call, answer(await called(run)))
+        except Exception as raised:
+            error = raised
+            return _failed(call, _why(call, raised))
+        finally:
+            if told is not None:
+                told(error)
+
+    def _prepared(self, call: ToolCall) -> Callable[[], Any]:
         tool = self._tools.get(call.name)
         if tool is None:
-            raise BadArguments(f"there is no tool {call.name!r}; there are: {', '.join(self._tools) or 'none'}")
+            raise ArgumentsError(f"there is no tool {call.name!r}; there are: {', '.join(self._tools) or 'none'}")
         arguments = loads(call.arguments) if call.arguments.strip() else {}
         if not isinstance(arguments, dict):
-            raise BadArguments(f"the arguments of {call.name} must be a JSON object; got {call.arguments[:200]!r}")
-        return tool, tool.check(arguments)
+            raise ArgumentsError(f"the arguments of {call.name} must be a JSON object; got {call.arguments[:200]!r}")
+        return functools.partial(tool.function, **tool.check(arguments))
 
-    def _answered(self, call: ToolCall, run: Callable[[], Any]) -> ToolResult:
-        tell = self._spy.tool(call.name, call.id) if self._spy is not None else None
-        error: BaseException | None = None
-        try:
-            return ToolResult(call, answer(run()))
-        except BaseException as raised:  # SystemExit too: the model gets its answer, this thread ends either way
-            error = raised
-            return _result_of(call, raised)
-        finally:
-            if tell is not None:
-                tell(error if isinstance(error, Exception) else None)
 
-    def leave(self) -> None:
-        """Stop waiting; cancel what is awaited."""
-        self._left.set()
-        self._done.put(None)
+class OwnLoop:
+    """An event loop in a thread of its own, from its first use until it is closed: it cancels what it still awaits then.
+
+    One for a whole conversation, as an async client that the tools share must not meet another loop in the next round.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._over: asyncio.Event | None = None
+        self._closed = False
+
+    def result(self, awaitable: Awaitable[Any]) -> Any:
+        """Wait for it in this thread."""
+        awaited = _awaited(awaitable)
         with self._lock:
-            for loop, task in self._loops.items():
-                loop.call_soon_threadsafe(task.cancel)
+            if self._closed:
+                awaited.close()
+                raise RuntimeError("the conversation is over")
+            if self._loop is None:
+                started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+                threading.Thread(target=asyncio.run, args=(_serve(started),), daemon=True, name="rxchat tools").start()
+                self._loop, self._over = started.result()
+            future = asyncio.run_coroutine_threadsafe(awaited, self._loop)
+        return future.result()
+
+    def close(self) -> None:
+        with self._lock:
+            if self._loop is not None and self._over is not None and not self._closed:
+                self._loop.call_soon_threadsafe(self._over.set)
+            self._closed = True
+
+    __del__ = close  # a conversation that was torn down from outside
 
 
-def _result_of(call: ToolCall, raised: BaseException) -> ToolResult:
-    if isinstance(raised, (BadArguments, _Refused)):
-        return _failed(call, str(raised))
-    log.warning("the tool %s raised: %r", call.name, raised)
-    said = str(raised)
-    return _failed(call, f"{type(raised).__name__}: {said}" if said else type(raised).__name__)
+async def _serve(started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
+    over = asyncio.Event()
+    started.set_result((asyncio.get_running_loop(), over))
+    await over.wait()
 
 
-def _failed(call: ToolCall, error: str) -> ToolResult:
-    return ToolResult(call, f"Error: {error}", error)
+def _stepped(run: Coroutine[Any, Any, ToolResult]) -> ToolResult:
+    """The result of a coroutine that waits for nothing."""
+    try:
+        run.send(None)
+    except StopIteration as done:
+        result: ToolResult = done.value
+        return result
+    raise AssertionError("a call waited on the thread that runs it")  # pragma: no cover
 
 
-def _allowed(said: Any) -> None:
-    if said is not True:
-        raise _Refused(f"this call was not allowed{f': {said}' if isinstance(said, str) and said else ''}")
-
-
-def _is_async(function: Any) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
-
-
-async def _called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The result of a function: awaited if it is async, else from a thread, which does not hold up the interpreter's end."""
+async def _call_beside(function: Callable[[], Any]) -> Any:
+    """Call an async function here, any other one in a thread: not asyncio's, for which the interpreter's end would wait."""
     if _is_async(function):
-        return await function(*args, **kwargs)
+        return await _awaited(function())
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
     context = contextvars.copy_context()
 
     def settle(result: Any, error: Exception | None) -> None:
-        if not future.done():
-            future.set_exception(error) if error is not None else future.set_result(result)
+        if future.done():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
 
     def work() -> None:
         result, error = None, None
         try:
-            result = context.run(function, *args, **kwargs)
-        except StopIteration as raised:  # a future cannot hold one
-            error = RuntimeError(f"StopIteration: {raised}")
+            result = context.run(_contained, function)
         except Exception as raised:
             error = raised
-        except BaseException as raised:
-            error = RuntimeError(f"{type(raised).__name__}: {raised}")
-        try:
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
             loop.call_soon_threadsafe(settle, result, error)
-        except RuntimeError:  # the loop is closed: nobody waits any more
-            pass
 
-    threading.Thread(target=work, daemon=True).start()
-    return await future
+    threading.Thread(target=work, daemon=True, name="rxchat tool").start()
+    result = await future
+    return await _awaited(result) if inspect.isawaitable(result) else result
+
+
+def _is_async(function: Any) -> bool:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
+
+
+def _contained(function: Callable[[], Any]) -> Any:
+    """The function's result; what it raises is an Exception that a coroutine can pass on."""
+    try:
+        return function()
+    except StopIteration as raised:
+        raise _EscapedError from raised
+    except Exception:
+        raise
+    except BaseException as raised:
+        raise _EscapedError from raised
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    try:
+        return await awaitable
+    except SystemExit as raised:
+        raise _EscapedError from raised
+
+
+def _allow(said: Any) -> None:
+    if said is not True:
+        raise _RefusedError(f"this call was not allowed{f': {said}' if isinstance(said, str) and said else ''}")
+
+
+def _why(call: ToolCall, raised: BaseException) -> str:
+    if isinstance(raised, (ArgumentsError, _RefusedError)):
+        return str(raised)
+    if isinstance(raised, _EscapedError) and raised.__cause__ is not None:
+        raised = raised.__cause__
+    log.warning("the tool %s raised: %r", call.name, raised)
+    said = str(raised)
+    return f"{type(raised).__name__}: {said}" if said else type(raised).__name__
+
+
+def _failed(call: ToolCall, error: str) -> ToolResult:
+    error = scrubbed(error)
+    return ToolResult(call, f"Error: {error}", error)

@@ -1,4 +1,4 @@
-"""A scheduler that runs only when its consumer asks: what makes a push stream one that is pulled."""
+"""Schedulers that hold sources back: one by level, and one that runs only when its consumer asks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from reactivex import abc
 from reactivex.disposable import Disposable, SingleAssignmentDisposable
@@ -18,7 +18,34 @@ from reactivex.scheduler.scheduler import Scheduler
 _numbers = itertools.count()
 
 
-class Gate(Scheduler):
+class Hold(Protocol):
+    """Someone who cannot take more at any time."""
+
+    def has_room(self) -> bool:
+        """Whether more may come now; asked on the event loop's thread."""
+
+    async def room(self) -> None:
+        """Return when there is room."""
+
+
+class Held(Scheduler):
+    """A scheduler that an async source of ours waits at before each read, until all of its `holds` have room."""
+
+    blocking = False  # the consumer blocks its thread: no event loop can run under it
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.emitting = 0  # a source is emitting what one read gave: it cannot be held back before that is done
+        self.tasks: list[asyncio.Task[None]] = []  # of async sources, so that a consumer can wait for their end
+        self.holds: list[Hold] = []
+
+    async def passed(self) -> None:
+        """Wait until more is wanted."""
+        while (full := next((hold for hold in self.holds if not hold.has_room()), None)) is not None:
+            await full.room()
+
+
+class Gate(Held):
     """Holds every scheduled action until `run_due()` is called, and every async source at `passed()` until it is open.
 
     Sources of ours that are subscribed with a gate schedule one action a read (blocking), or await the gate before each
@@ -27,13 +54,11 @@ class Gate(Scheduler):
 
     def __init__(self, *, blocking: bool) -> None:
         super().__init__()
-        self.blocking = blocking  # the consumer blocks its thread: no event loop can run under it
+        self.blocking = blocking
         self.changed = threading.Condition()  # how tell() wakes a consumer that blocks,
         self.arrived = asyncio.Event()  # and one that awaits
         self._loop = None if blocking else asyncio.get_running_loop()
         self._thread = threading.get_ident()
-        self.emitting = 0  # a source is emitting what one read gave: it cannot be held back before that is done
-        self.tasks: list[asyncio.Task[None]] = []  # of async sources, so that a consumer can wait for their end
         self._due: list[tuple[float, int, SingleAssignmentDisposable, Callable[[], Any]]] = []
         self._open = asyncio.Event()
 
@@ -111,5 +136,9 @@ class Gate(Scheduler):
         self._open.clear()
 
     async def passed(self) -> None:
-        """Wait until the consumer wants more."""
-        await self._open.wait()
+        """Wait until the consumer wants more, and all who hold the source back have room."""
+        while True:
+            await self._open.wait()
+            await super().passed()
+            if self._open.is_set():
+                return

@@ -11,7 +11,7 @@ from operators import Spy, StreamTimeout
 from reactivex import abc
 
 from pipeline.sources._failures import as_stream_error
-from pipeline.sources._gate import Gate
+from pipeline.sources._gate import Held
 from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS, Guard, Observer, Source, Subscription
 
 _running: set[asyncio.Task[None]] = set()
@@ -42,7 +42,7 @@ class LoopingSource(Source):
         self._make, self._guard = make, guard
 
     def _start(self, observer: Observer, scheduler: abc.SchedulerBase | None) -> Subscription:
-        gate = scheduler if isinstance(scheduler, Gate) else None
+        gate = scheduler if isinstance(scheduler, Held) else None
         if gate is not None and gate.blocking:
             raise TypeError("this stream is read by an event loop: use `async for` or `async with`, not `for` or `with`")
         try:
@@ -61,7 +61,7 @@ class _Reading(Subscription):
         body: AsyncBody,
         observer: Observer,
         loop: asyncio.AbstractEventLoop,
-        gate: Gate | None,
+        gate: Held | None,
         guard: Guard | None,
     ) -> None:
         self._body, self._observer, self._loop, self._gate, self._guard = body, observer, loop, gate, guard

@@ -114,6 +114,15 @@ def test_a_nameless_stream_starts_with_the_first_thing_said() -> None:
     assert seen.values == [Started(role="tool"), TextDelta("a")]
 
 
+def test_who_has_not_said_anything_is_started_only_once() -> None:
+    """A role in a stream without a name; the name comes; then the text."""
+    seen = events_of({"choices": [{"delta": {"role": "assistant"}}]}, {"id": "c", "choices": []}, chunk({"content": "a"}))
+    assert seen.values == [Started("c"), Started("c", "m"), TextDelta("a")] or seen.values == [
+        Started("c", "m"),
+        TextDelta("a"),
+    ]
+
+
 # ----------------------------------------------------------------------------------- chunk shapes
 
 

@@ -39,6 +39,7 @@ from operators import (
     tool_calls,
     watched_by,
 )
+from operators._spy import Spies
 from tests.support import COMPLETED, WAYS, Cold, Inside, Seen, Way, cut_at, cuts, fused, identity, tell_end, unfused
 
 
@@ -1262,6 +1263,82 @@ def test_a_plain_spy_and_plain_lanes_do_nothing() -> None:
     lanes.on_error(0, StreamError("x"))
     lanes.on_completed(0)
     lanes.disposed()
+
+
+def test_several_spies_see_as_one() -> None:
+    """Each is asked for everything; who wants no lanes has none."""
+    first, second = Recorder(), Recorder()
+    with watched_by(Spies(first, Spy(), second)):
+        Cold([1]).pipe(passed()).subscribe(Seen())
+        Cold([], StreamError("x")).pipe(passed()).subscribe(Seen())
+        Cold([], None).pipe(passed()).subscribe(Seen()).dispose()
+    assert first.log == second.log
+    assert {entry[-1] for entry in first.log} == {"subscribed", 1, "returned", "|", "StreamError", "disposed"}
+    with watched_by(Spies(first, Spy())):
+        Cold([1]).pipe(passed()).subscribe(Seen())
+    assert len(first.chains) == 4
+    assert Spies(Spy()).chain(("passed()",)) is None
+
+
+def test_several_spies_hear_of_sources_and_tools() -> None:
+    """With their scopes."""
+
+    class Source(Spy):
+        def __init__(self) -> None:
+            self.log: list[Any] = []
+
+        def scope(self, kind: str, number: int) -> Spy:
+            self.log.append((kind, number))
+            return self
+
+        def request(self, *args: Any) -> None:
+            self.log.append(args)
+
+        def response(self, *args: Any) -> None:
+            self.log.append(args)
+
+        def read(self, data: bytes) -> None:
+            self.log.append(data)
+
+        def closed(self, error: Exception | None) -> None:
+            self.log.append(error)
+
+        def tool(self, name: str, id: str) -> Callable[[Exception | None], None]:  # noqa: A002
+            self.log.append((name, id))
+            return self.log.append
+
+    first, second = Source(), Source()
+    spies = Spies(first, Spy(), second).scope("attempt", 1)
+    spies.request("POST", "http://host/", {}, b"{}")
+    spies.response(200, {})
+    spies.read(b"x")
+    spies.closed(None)
+    ended = spies.tool("f", "a")
+    assert ended is not None
+    ended(None)
+    wanted = [("attempt", 1), ("POST", "http://host/", {}, b"{}"), (200, {}), b"x", None, ("f", "a"), None]
+    assert first.log == second.log == wanted
+    assert Spies(Spy()).tool("f", "a") is None
+
+
+def test_a_stage_can_set_a_spy_on_what_is_above_its_chain() -> None:
+    """With whoever looks on already; it sees chains that are subscribed above, its own chain it does not."""
+
+    @operator
+    def watching(out: Out[Any], spy: Spy) -> Stage[Any]:
+        out.watch(spy)
+        yield out.on_next
+
+    for outer in (None, Recorder()):
+        inner = Recorder()
+        with watched_by(outer):
+            seen = Seen()
+            identity(Cold([1]).pipe(passed())).pipe(watching(inner)).subscribe(seen)
+        assert inner.chains == [("passed()",)]
+        assert seen.values == [1]
+        if outer is not None:
+            assert len(outer.chains) == 2
+    assert current_spy() is None
 
 
 # ----------------------------------------------------------------------------------- operators as objects

@@ -50,6 +50,11 @@ def test_arguments_are_joined_too() -> None:
     assert calls == [("a", "f", '{"x":"😀"}', True), ("b", "g\ufffd", "", True)]
 
 
+def test_a_half_that_stays_alone_in_arguments_is_dropped() -> None:
+    """They were cut and are no object; no call of theirs is complete."""
+    assert calls_of(call(0, "a", "f", '{"x":"\ud83d'), FINISHED) == [("a", "f", '{"x":"', False)]
+
+
 @given(st.text(st.sampled_from("a😀\ud83d\ude00é"), max_size=8), st.data())
 @example("\ud83d\ude00", None)
 def test_any_cut_gives_the_same_text(text: str, data: st.DataObject | None) -> None:

@@ -1,14 +1,12 @@
-"""One embedded server for all tests of this folder, and a plain reading of what it streams."""
+"""A plain reading of what the embedded server streams."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
 import pytest
-
-from pipeline.embedded import EmbeddedServer
 
 
 @dataclass
@@ -49,14 +47,6 @@ def read(body: str, choice: int = 0) -> Answer:
                 answer.names[index] = answer.names.get(index, "") + function.get("name", "")
                 answer.arguments[index] = answer.arguments.get(index, "") + function.get("arguments", "")
     return answer
-
-
-@pytest.fixture(scope="session")
-def embedded_server() -> Iterator[EmbeddedServer]:
-    if not EmbeddedServer.available():
-        pytest.skip("xllamacpp is not installed")
-    with EmbeddedServer() as server:
-        yield server
 
 
 @pytest.fixture

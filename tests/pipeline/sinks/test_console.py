@@ -156,6 +156,10 @@ def test_calls_stand_under_each_other_and_are_not_shown_twice(terminal: Terminal
     assert terminal.text == 'Let me look.\n\n→ now()\n→ add({"a":1})\n'
 
 
+def test_blank_lines_are_not_doubled(terminal: Terminal) -> None:
+    assert terminal.show(TextDelta("\n\na\n\n"), CALL, TextDelta("\n"), TextDelta("\nb\n")) == "a\n\n→ now({})\n\nb\n"
+
+
 def test_a_call_that_comes_whole_is_shown(terminal: Terminal) -> None:
     assert terminal.show(CALL) == "→ now({})\n"
 
@@ -299,6 +303,7 @@ def test_a_pipe_gets_the_answer_as_it_came() -> None:
     assert piped(*ANSWER) == "\n Hi\r\n\tthere\n"
     assert piped(TextDelta("line\n")) == "line\n"
     assert piped() == ""
+    assert piped(TextDelta("a"), CALL, ToolResult(CALL, "12:00"), TextDelta("b")) == "ab\n"
 
 
 def test_a_pipe_gets_the_rest_when_it_is_asked_for() -> None:
@@ -347,7 +352,7 @@ def test_what_the_encoding_lacks_is_no_error() -> None:
 # ---------------------------------------------------------------------------------------------------- colours
 
 
-def test_no_color_leaves_colours_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_color_leaves_colours_out() -> None:
     terminal = Terminal(_environ={"NO_COLOR": "1"})
     terminal.show(ReasoningDelta("Hm"), CALL, ToolResult(CALL, "x"), Retrying(2, 1, "y"), Finish("stop"))
     assert not re.search(r"\x1b\[[\d;]*\b(3\d|4\d|9\d)\b", terminal.raw)

@@ -1,0 +1,38 @@
+"""The commands of `rxchat`, one a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from pipeline.commands._chat import chat
+from pipeline.commands._demo import demo
+from pipeline.commands._parse import parse
+
+__all__ = ["app", "main"]
+
+INTERRUPTED = 130  # as a shell counts it: 128 + SIGINT
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Streaming chat completions, from the bytes of any OpenAI-compatible server to events.",
+)
+app.command()(chat)
+app.command()(parse)
+app.command()(demo)
+
+
+def main() -> None:
+    """Run a command. Exit status: 0 done, 1 the stream broke, 2 wrong usage, 130 interrupted."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:  # `rxchat … | head`: the reader has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,62 @@
+"""`rxchat parse`: what a recorded body says."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+from operators import Message, StreamError, message
+
+from pipeline.chat._decode import decode
+from pipeline.commands._output import complain, show, wrong
+from pipeline.sources._reads import reads
+
+
+class OnError(str, Enum):
+    """What becomes of data that cannot be decoded."""
+
+    stop = "raise"
+    skip = "skip"
+    emit = "emit"
+
+
+def parse(
+    file: Annotated[str, typer.Argument(help="A recorded body, as `curl -N … > body.sse` writes it; - is stdin.")] = "-",
+    as_json: Annotated[bool, typer.Option("--json", help="One event a line, as JSON.")] = False,
+    whole: Annotated[bool, typer.Option("--message", help="The final messages, one a line, as JSON.")] = False,
+    think_tags: Annotated[bool, typer.Option("--think-tags", help="<think> in the text is reasoning.")] = False,
+    cumulative: Annotated[bool, typer.Option("--cumulative", help="Each delta repeats the whole text so far.")] = False,
+    extras: Annotated[bool, typer.Option("--extras", help="Show keys that no event has a field for.")] = False,
+    errors: Annotated[OnError, typer.Option(help="What to do with data that cannot be decoded.")] = OnError.stop,
+) -> None:
+    """Show what a recorded body says: as it would have looked, as events, or as the final message.
+
+    curl -N … | rxchat parse shows it as it comes.
+    """
+    if file == "-":
+        if sys.stdin.isatty():
+            wrong("give a file, or a body on stdin: curl -N … | rxchat parse")
+        source = reads(sys.stdin.buffer)
+    elif Path(file).is_file():
+        source = reads(Path(file))
+    else:
+        wrong(f"there is no file {file!r}")
+    events = source.pipe(decode(think_tags=think_tags, cumulative=cumulative, extras=extras, errors=errors.value))
+    if not whole:
+        show(events, as_json=as_json, **({} if as_json else {"clock": None}))
+        return
+    broken: list[Exception] = []
+    events.pipe(message()).subscribe(_print, broken.append)
+    if broken:
+        for partial in broken[0].partial if isinstance(broken[0], StreamError) else ():
+            _print(partial)
+        complain(broken[0])
+        raise typer.Exit(1)
+
+
+def _print(one: Message) -> None:
+    sys.stdout.write(msgspec.json.encode(one).decode() + "\n")
