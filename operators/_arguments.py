@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import msgspec
 
 from operators._argument_events import (
     ArgumentClosed,
     ArgumentDelta,
-    ArgumentEvent,
     ArgumentOpened,
     ArgumentsChecked,
     ArgumentsInvalid,
@@ -20,7 +19,13 @@ from operators._events import Event, Finish, Restarted, RoundStarted, TextDelta,
 from operators._json_scan import JsonScan, Step
 from operators._operator import Operator, Out, Stage, operator
 
-_EVENTS = {"opened": ArgumentOpened, "grew": ArgumentDelta, "closed": ArgumentClosed, "invalid": ArgumentsInvalid}
+_Told: TypeAlias = ArgumentOpened | ArgumentDelta | ArgumentClosed | ArgumentsInvalid | ArgumentsChecked
+_EVENTS: dict[str, Callable[..., _Told]] = {
+    "opened": ArgumentOpened,
+    "grew": ArgumentDelta,
+    "closed": ArgumentClosed,
+    "invalid": ArgumentsInvalid,
+}
 
 
 def arguments(
@@ -134,7 +139,7 @@ def _arguments(out: Out[Event], of: type, wanted: Any) -> Stage[Event]:
             if expected is not None:
                 hand_on(ArgumentsChecked(*_converted(what, expected), call.key, call.choice), call)
 
-    def hand_on(event: ArgumentOpened | ArgumentDelta | ArgumentClosed | ArgumentsInvalid | ArgumentsChecked, call: _Growing) -> None:
+    def hand_on(event: _Told, call: _Growing) -> None:
         vars(event)["_scan"] = call.scan
         out.on_next(event)
 

@@ -25,7 +25,19 @@ from operators._events import (
 
 
 class _Choice:
-    __slots__ = ("annotations", "audio", "calls", "content", "extra", "finish_reason", "reasoning", "refusal", "refusals", "role", "text")
+    __slots__ = (
+        "annotations",
+        "audio",
+        "calls",
+        "content",
+        "extra",
+        "finish_reason",
+        "reasoning",
+        "refusal",
+        "refusals",
+        "role",
+        "text",
+    )
 
     def __init__(self) -> None:
         self.role = "assistant"
@@ -130,7 +142,9 @@ def _joined(parts: list[str]) -> str:
 def _whole_audio(parts: list[AudioDelta], choice: int) -> AudioDelta | None:
     if not parts:
         return None
-    data, transcript = ("".join(text for part in parts if (text := getattr(part, name))) for name in ("data", "transcript"))
+    data, transcript = (
+        "".join(text for part in parts if (text := getattr(part, name))) for name in ("data", "transcript")
+    )
     return AudioDelta(
         next((part.id for part in parts if part.id), None),
         data or None,

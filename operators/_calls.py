@@ -154,6 +154,10 @@ def _place(merged: list[Any], item: Any) -> int | None:
     if isinstance(item, dict) and item.get("index") is not None:
         for place in range(len(merged) - 1, -1, -1):
             known = merged[place]
-            if isinstance(known, dict) and known.get("index") == item["index"] and known.get("type") == item.get("type"):
+            if (
+                isinstance(known, dict)
+                and known.get("index") == item["index"]
+                and known.get("type") == item.get("type")
+            ):
                 return place
     return None

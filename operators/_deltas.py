@@ -172,7 +172,8 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
         if isinstance(function, dict) and (text := _string(function.get("arguments"))):
             joined = halves.join(index, f"arguments {piece.get('index', position)}", text)
             return piece | {"function": function | {"arguments": joined}}
-        return scrubbed(piece)
+        scrubbed_piece: dict[str, Any] = scrubbed(piece)
+        return scrubbed_piece
 
     def end_of(state: _Choice, choice: Choice) -> None:
         """What a choice says beside its delta."""

@@ -50,7 +50,9 @@ def event_stream(out: Out[bytes], *, limit: int | None = 64 * 1024 * 1024) -> St
             if kind == "page" and len(head) >= _SHOWN:
                 raise _not_events(head)
             if limit is not None and len(head) > limit:
-                raise LimitExceeded(f"a JSON body has more than {limit} bytes; event_stream(limit=…) sets how many it may have")
+                raise LimitExceeded(
+                    f"a JSON body has more than {limit} bytes; event_stream(limit=…) sets how many it may have"
+                )
 
     def begin() -> None:
         """Know the body by its first byte that is not blank, once it is there."""

@@ -9,7 +9,18 @@ import msgspec
 
 from operators._errors import ApiError
 
-SAYS = ("message", "detail", "msg", "error_message", "error_msg", "errorMessage", "description", "title", "error", "errors")
+SAYS = (
+    "message",
+    "detail",
+    "msg",
+    "error_message",
+    "error_msg",
+    "errorMessage",
+    "description",
+    "title",
+    "error",
+    "errors",
+)
 
 
 def error_of(value: Any) -> ApiError | None:

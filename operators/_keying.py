@@ -83,7 +83,9 @@ class Calls:
             return None
         return self._delta(call, grown, added, extra)
 
-    def _owner(self, index: int | str | None, id_: str | None, name: str, arguments: Any, position: int) -> _Call | None:
+    def _owner(
+        self, index: int | str | None, id_: str | None, name: str, arguments: Any, position: int
+    ) -> _Call | None:
         """The call that a piece belongs to; None if it opens one."""
         last = self._calls[-1] if self._calls else None
         if index is not None:
@@ -223,10 +225,10 @@ def _merged(into: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
         return into
     result = dict(into)
     for name, value in more.items():
-        before = result.get(name)
+        before: Any = result.get(name)
         if isinstance(before, dict) and isinstance(value, dict):
             result[name] = _merged(before, value)
-        elif (isinstance(before, str) and isinstance(value, str)) or (isinstance(before, list) and isinstance(value, list)):
+        elif isinstance(value, (str, list)) and type(before) is type(value):
             result[name] = before + value
         else:
             result[name] = value

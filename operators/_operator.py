@@ -51,6 +51,7 @@ class Out(Protocol[T_contra]):
 
     def now(self) -> float:
         """The time in seconds by the subscription's scheduler; only differences mean anything."""
+        ...
 
     def watch(self, spy: Spy, /) -> None:
         """Let a spy see what is subscribed above this chain; to be called before the yield."""
@@ -127,8 +128,8 @@ class Fused(Observable[T]):
         scheduler: abc.SchedulerBase | None = None,
     ) -> Run:
         """Subscribe, as to any Observable. What the subscriber raises goes to the producer, never to `on_error`."""
-        observer = on_next if hasattr(on_next, "on_next") else None
-        if observer is not None:
+        if hasattr(on_next, "on_next"):
+            observer = cast(abc.ObserverBase[T], on_next)
             on_next, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
         run = Run(on_error or _raise, on_completed or _nothing, scheduler)
         names, kernels = self.names, self.kernels
@@ -200,7 +201,9 @@ def _name(kernel: Callable[..., object]) -> str:
 def _operator_type(whole: inspect.Signature) -> Any:
     """`Operator[A, B]`, as text, from the annotations of a kernel that writes to Out[B] and is a Stage[A]."""
     out = next(iter(whole.parameters.values())).annotation
-    found = [re.search(rf"\b{name}\[(.*)\]", str(note)) for name, note in (("Stage", whole.return_annotation), ("Out", out))]
+    found = [
+        re.search(rf"\b{name}\[(.*)\]", str(note)) for name, note in (("Stage", whole.return_annotation), ("Out", out))
+    ]
     return f"Operator[{found[0][1]}, {found[1][1]}]" if found[0] and found[1] else "Operator"
 
 

@@ -7,6 +7,7 @@ from operators._inband import error_of_event
 from operators._operator import Out, Stage, operator
 from operators._sse import ServerSentEvent
 
+
 @operator
 def payloads(out: Out[bytes], sentinel: bytes = b"[DONE]") -> Stage[ServerSentEvent]:
     r"""From server-sent events to the data of those that hold a chunk.

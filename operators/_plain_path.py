@@ -94,6 +94,7 @@ class _PlainPath(Detour[bytes, Event]):
         emit, started, slowly = came.emit, came.started, out.on_next
         tail = b""  # of an event that has begun: nothing can come of it before its blank line
         between = False  # the chain has seen whole events only
+        line_ended = False  # and if not, whether the last read ended a line
         plain = False  # and the last one was plain
 
         def on_next(read: bytes) -> None:
@@ -141,18 +142,23 @@ class _PlainPath(Detour[bytes, Event]):
             plain = came.named and came.count == before + 1 and _is_plain(event, came.last)
 
         def let_go() -> None:
-            nonlocal tail, between, plain
+            nonlocal tail, between, plain, line_ended
             between = plain = False
+            line_ended = tail[-1:] == b"\n"
             if tail:
                 held, tail = tail, b""
                 slowly(held)
 
         def catch_up(read: bytes) -> bytes:
             """What follows the event that is open in the chain."""
-            nonlocal between
-            first, blank, rest = read.partition(b"\n\n")
-            slowly(first + blank)
+            nonlocal between, line_ended
+            if line_ended and read[:1] == b"\n":
+                first, blank, rest = b"", b"\n", read[1:]
+            else:
+                first, blank, rest = read.partition(b"\n\n")
+            line_ended = first[-1:] == b"\n" and not blank
             between = bool(blank)
+            slowly(first + blank)
             return rest
 
         try:

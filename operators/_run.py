@@ -347,7 +347,8 @@ class Run(abc.DisposableBase):
         try:
             if self._running:
                 return
-            generators, self._generators = self._generators, [None] * len(self._generators)
+            generators = self._generators
+            self._generators = [None for _ in generators]
             self._first = _ignore
             raised = [error for generator in reversed(generators) if (error := _closed(generator)) is not None]
         finally:

@@ -73,7 +73,9 @@ def sse(out: Out[ServerSentEvent], *, flush: bool = True, limit: int | None = 64
             return
         size += len(value)
         if limit is not None and size > limit:
-            raise LimitExceeded(f"the data of an event has more than {limit} bytes; sse(limit=…) sets how many it may have")
+            raise LimitExceeded(
+                f"the data of an event has more than {limit} bytes; sse(limit=…) sets how many it may have"
+            )
         data.append(value)
 
     def other_field(line: bytes) -> None:

@@ -29,7 +29,8 @@ class Surrogates:
         if "\ud800" <= text[-1:] <= "\udbff":
             self.held[choice, channel] = text[-1]
             text = text[:-1]
-        return scrubbed(text)
+        whole: str = scrubbed(text)
+        return whole
 
     def left(self) -> Iterator[tuple[int, str, str]]:
         """What is still held when the stream ends: choice, channel and U+FFFD."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import json
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import SimpleNamespace
@@ -215,6 +216,8 @@ def _schema(name: str, arguments: type[Struct], defaults: dict[str, Any], *, ope
     own = definitions.pop(schema["$ref"].rpartition("/")[2])
     for nested in list(_dicts(own)) + [inner for made in definitions.values() for inner in _dicts(made)]:
         definitions |= nested.pop("$defs", {})  # a pydantic model brings its own
+        if nested.get("items") is False:
+            del nested["items"]  # of a tuple, whose maxItems says it too; llama.cpp refuses it
     result = {"type": "object", "properties": own["properties"], "required": own["required"]}
     for field, default in defaults.items():
         del result["properties"][field]["default"]  # ours, not the function's
@@ -258,12 +261,11 @@ def answer(result: Any) -> str:
     ('sunny', '{"celsius":18}', 'null')
     """
     if not isinstance(result, str):
-        if hasattr(result, "model_dump_json"):
-            return str(result.model_dump_json())
         try:
             return msgspec.json.encode(result, enc_hook=_plain).decode()
         except UnicodeEncodeError:  # half a character somewhere in it, which no request could carry
-            return answer(scrubbed(msgspec.to_builtins(result, str_keys=True, enc_hook=_plain)))
+            plain = msgspec.to_builtins(result, str_keys=True, enc_hook=_plain)
+            result = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
         except (TypeError, ValueError, NotImplementedError, RecursionError):
             result = str(result)
     return str(scrubbed(result))

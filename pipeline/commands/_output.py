@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from typing import Any, NoReturn
 
@@ -48,6 +49,9 @@ def show(stream: Observable[Event], *, as_json: bool, **options: Any) -> None:
         if hasattr(sink, "dispose"):
             sink.dispose()
         raise
+    except BrokenPipeError:  # `rxchat … | head`: the reader has what it wanted
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(0) from None
     if failed:
         if as_json:
             complain(failed[0])

@@ -17,7 +17,7 @@ from reactivex.scheduler.trampolinescheduler import TrampolineScheduler
 
 from pipeline.recordings._recording import RecordedEnd, RecordedRead, Recording
 from pipeline.sources._blocking import BlockingSource
-from pipeline.sources._gate import Gate
+from pipeline.sources._gate import Gate, Held
 from pipeline.sources._source import Observer, Subscription
 
 Speed: TypeAlias = float | Literal["virtual"]
@@ -82,9 +82,12 @@ class Replayed(BlockingSource):
     def _start(self, observer: Observer, scheduler: abc.SchedulerBase | None) -> Subscription:
         if self._speed == "virtual" and not isinstance(scheduler, VirtualTimeScheduler):
             raise TypeError('speed="virtual" plays on a VirtualTimeScheduler: subscribe(…, scheduler=…) takes it')
-        if scheduler is None or isinstance(scheduler, TrampolineScheduler) or self._rate == 0:
+        clock = scheduler
+        if isinstance(scheduler, Held) and not isinstance(scheduler, Gate):  # it schedules as another one does, or none
+            clock = getattr(scheduler, "inner", None)
+        if clock is None or isinstance(clock, TrampolineScheduler) or self._rate == 0:
             return super()._start(observer, scheduler)
-        return _Timed(self._reads, self._end, self._rate, observer, scheduler)
+        return _Timed(self._reads, self._end, self._rate, observer, clock)
 
 
 class _Body:

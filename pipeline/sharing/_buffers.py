@@ -15,7 +15,7 @@ from operators import Gap
 EVENTS_OVER = 65_536
 """Events over its bound that a buffer takes from a source that cannot be held back."""
 
-_STEADY = 1e-5  # seconds: the clock of a virtual scheduler is rounded to microseconds
+STEADY = 1e-5  # seconds: the clock of a virtual scheduler is rounded to microseconds
 
 
 class Buffer(ABC):
@@ -23,19 +23,25 @@ class Buffer(ABC):
 
     lossless: ClassVar[bool]
     """Whether all that is put in comes out: then the source is held back while it is `full`."""
-    full = False
-    bursting = False
-    """Whether it can take no more at all: the source could not be held back."""
+
+    @property
+    def full(self) -> bool:
+        return False
+
+    @property
+    def bursting(self) -> bool:
+        """Whether it can take no more at all: the source could not be held back."""
+        return False
 
     @abstractmethod
     def __len__(self) -> int:
         """How many events wait."""
 
     @abstractmethod
-    def put(self, event: Any, now: float) -> None: ...
+    def put(self, event: Any, now: float, /) -> None: ...
 
     @abstractmethod
-    def ready_in(self, now: float) -> float | None:
+    def ready_in(self, now: float, /) -> float | None:
         """Seconds until the next one is to be delivered; None while nothing waits."""
 
     @abstractmethod
@@ -52,20 +58,20 @@ class Kept(Buffer):
         self._limit, self._events = limit, deque[Any]()
 
     @property
-    def full(self) -> bool:  # type: ignore[override]
+    def full(self) -> bool:
         return len(self._events) >= self._limit
 
     @property
-    def bursting(self) -> bool:  # type: ignore[override]
+    def bursting(self) -> bool:
         return len(self._events) >= self._limit + EVENTS_OVER
 
     def __len__(self) -> int:
         return len(self._events)
 
-    def put(self, event: Any, now: float) -> None:
+    def put(self, event: Any, _now: float, /) -> None:
         self._events.append(event)
 
-    def ready_in(self, now: float) -> float | None:
+    def ready_in(self, _now: float, /) -> float | None:
         return 0.0 if self._events else None
 
     def take(self) -> Any:
@@ -83,7 +89,7 @@ class Newest(Buffer):
     def __len__(self) -> int:
         return len(self._events)
 
-    def put(self, event: Any, now: float) -> None:
+    def put(self, event: Any, _now: float, /) -> None:
         if len(self._events) == self._events.maxlen:
             lost = self._events[0]
             dropped = lost.dropped if isinstance(lost, Gap) else 1
@@ -91,7 +97,7 @@ class Newest(Buffer):
             self._on_drop(dropped)
         self._events.append(event)
 
-    def ready_in(self, now: float) -> float | None:
+    def ready_in(self, _now: float, /) -> float | None:
         return 0.0 if self._events else None
 
     def take(self) -> Any:

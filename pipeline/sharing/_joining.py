@@ -11,11 +11,11 @@ from collections import deque
 from typing import Any
 
 from msgspec.structs import replace
+
 from operators import ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta
+from pipeline.sharing._buffers import EVENTS_OVER, STEADY, Buffer
 
-from pipeline.sharing._buffers import _STEADY, EVENTS_OVER, Buffer
-
-_GROWS = {TextDelta: "text", ReasoningDelta: "text", RefusalDelta: "text", ToolCallDelta: "arguments"}
+_GROWS: dict[type, str] = {TextDelta: "text", ReasoningDelta: "text", RefusalDelta: "text", ToolCallDelta: "arguments"}
 _CHARACTERS_OVER = 256 * EVENTS_OVER
 
 
@@ -52,17 +52,17 @@ class Joined(Buffer):
         self._barriers = self._size = 0
 
     @property
-    def full(self) -> bool:  # type: ignore[override]
+    def full(self) -> bool:
         return self._size >= self._limit
 
     @property
-    def bursting(self) -> bool:  # type: ignore[override]
+    def bursting(self) -> bool:
         return self._size >= self._limit + _CHARACTERS_OVER
 
     def __len__(self) -> int:
         return len(self._entries)
 
-    def put(self, event: Any, now: float) -> None:
+    def put(self, event: Any, now: float, /) -> None:
         field = _GROWS.get(type(event))
         entry = self._open.get(event.choice) if field is not None else None
         if entry is None or not _goes_on(entry.first, event):
@@ -75,11 +75,11 @@ class Joined(Buffer):
                 self._barriers += 1
         self._size += entry.add(event)
 
-    def ready_in(self, now: float) -> float | None:
+    def ready_in(self, now: float, /) -> float | None:
         if not self._entries:
             return None
         wait = self._entries[0].due - now
-        return 0.0 if self._barriers or self.full or wait < _STEADY else wait
+        return 0.0 if self._barriers or self.full or wait < STEADY else wait
 
     def take(self) -> Any:
         entry = self._entries.popleft()

@@ -6,32 +6,22 @@ thread of its own; if it is async, by a task; in virtual time, by the scheduler.
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
-import inspect
 import logging
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
 from operators import LimitExceeded
-from reactivex.disposable import SerialDisposable
-from reactivex.scheduler import VirtualTimeScheduler
-
 from pipeline.sharing._policies import Paced
-from pipeline.sharing._progress import Progress, call_on
+from pipeline.sharing._progress import Progress
 from pipeline.sharing._sink import Calls
 
 log = logging.getLogger("rxchat.sharing")
 
-_ToDo: TypeAlias = Callable[[], Any] | float | None
+ToDo: TypeAlias = Callable[[], Any] | float | None
 """A call to make; or the seconds to wait for one; or None, to wait until something comes."""
-
-_running: set[asyncio.Task[None]] = set()
-"""Tasks that deliver. The event loop itself holds them only weakly."""
 
 
 class Lane(ABC):
@@ -39,12 +29,18 @@ class Lane(ABC):
 
     over = False
     lossless = False
-    has_room = True
-    waiting = 0
 
     def __init__(self, calls: Calls) -> None:
         self.name, self._calls = calls.name, calls
         self._error: Exception | None = None  # how the stream ended
+
+    @property
+    def has_room(self) -> bool:
+        return True
+
+    @property
+    def waiting(self) -> int:
+        return 0
 
     @abstractmethod
     def offer(self, event: Any) -> None:
@@ -106,11 +102,11 @@ class Queued(Lane):
         self._ended = self._told = False
 
     @property
-    def waiting(self) -> int:  # type: ignore[override]
+    def waiting(self) -> int:
         return len(self._buffer)
 
     @property
-    def has_room(self) -> bool:  # type: ignore[override]
+    def has_room(self) -> bool:
         return self._ended or self.over or not self._buffer.full
 
     def offer(self, event: Any) -> None:
@@ -141,7 +137,7 @@ class Queued(Lane):
     def _wake(self) -> None:
         """There is something to do."""
 
-    def _to_do(self) -> _ToDo:
+    def _to_do(self) -> ToDo:
         """What is to be done now. A call is to be made by the caller, who holds no lock."""
         with self._changed:
             if self.over:
@@ -167,139 +163,3 @@ class Queued(Lane):
         with self._changed:
             self.over = True
         self._progress.changed()
-
-
-class Worker(Queued):
-    """Calls its sink from a thread of its own, which begins with the first event and lives until the lane is over."""
-
-    def __init__(self, paced: Paced, progress: Progress) -> None:
-        super().__init__(paced, progress, time.monotonic)
-        self._context = contextvars.copy_context()
-        self._thread: threading.Thread | None = None
-
-    def _wake(self) -> None:
-        with self._changed:
-            self._changed.notify()
-            if self._thread is None and not self.over:
-                run = partial(self._context.run, self._run)
-                self._thread = threading.Thread(target=run, name=f"rxchat sink {self.name}", daemon=True)
-                self._thread.start()
-
-    def runs_here(self) -> bool:
-        return threading.current_thread() is self._thread
-
-    def _run(self) -> None:
-        while (call := self._next_call()) is not None:
-            try:
-                call()
-            except BaseException as raised:  # SystemExit too: nobody else would tell that this sink gets no more
-                self._failed(raised)
-            self._called()
-
-    def _next_call(self) -> Callable[[], Any] | None:
-        with self._changed:
-            while not self.over:
-                to_do = self._to_do()
-                if callable(to_do):
-                    return to_do
-                self._changed.wait(to_do)
-        return None
-
-
-class Task(Queued):
-    """Calls its sink, one that is async, from a task on the loop that runs when the stream is subscribed."""
-
-    def __init__(self, paced: Paced, progress: Progress, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(paced, progress, loop.time)
-        self._loop = loop
-        self._thread = threading.get_ident()
-        self._news = asyncio.Event()
-        self._task = loop.create_task(self._run(), name=f"rxchat sink {self.name}")
-        _running.add(self._task)
-        self._task.add_done_callback(_running.discard)
-
-    def _wake(self) -> None:
-        self._on_loop(self._news.set)
-
-    def runs_here(self) -> bool:
-        return threading.get_ident() == self._thread
-
-    def cut(self) -> None:
-        super().cut()
-        self._on_loop(self._cancel)
-
-    def _cancel(self) -> None:
-        if self._task is not asyncio.current_task(self._loop):  # else the sink sees to its own end
-            self._task.cancel()
-
-    def _on_loop(self, action: Callable[[], object]) -> None:
-        if threading.get_ident() == self._thread:
-            action()
-        else:
-            call_on(self._loop, action)
-
-    async def _run(self) -> None:
-        try:
-            while not self.over:
-                self._news.clear()
-                to_do = self._to_do()
-                if callable(to_do):
-                    await self._call(to_do)
-                else:
-                    await self._sleep(to_do)
-        finally:
-            self._close()
-
-    async def _call(self, call: Callable[[], Any]) -> None:
-        try:
-            result = call()
-            if inspect.isawaitable(result):
-                await result
-        except BaseException as raised:
-            if self._task.cancelling():  # by us or by the loop's end, and not by the sink itself
-                raise
-            self._failed(raised)
-        self._called()
-
-    async def _sleep(self, seconds: float | None) -> None:
-        try:
-            async with asyncio.timeout(seconds):
-                await self._news.wait()
-        except TimeoutError:
-            pass
-
-
-class Virtual(Queued):
-    """Calls its sink from a scheduler of virtual time: at once, or when a timer of that scheduler says so."""
-
-    def __init__(self, paced: Paced, progress: Progress, scheduler: VirtualTimeScheduler) -> None:
-        super().__init__(paced, progress, lambda: scheduler.to_seconds(scheduler.now))
-        self._scheduler = scheduler
-        self._timer = SerialDisposable()
-        self._calling = False
-
-    def cut(self) -> None:
-        super().cut()
-        self._timer.dispose()
-
-    def runs_here(self) -> bool:
-        return True
-
-    def _wake(self) -> None:
-        if self._calling:
-            return
-        self._calling = True
-        try:
-            while callable(to_do := self._to_do()):
-                self._make(to_do)
-        finally:
-            self._calling = False
-        if to_do is not None:
-            self._timer.disposable = self._scheduler.schedule_relative(to_do, lambda *_: self._wake())
-
-    def _make(self, call: Callable[[], Any]) -> None:
-        try:
-            call()
-        except Exception as raised:
-            self._failed(raised)
-        self._called()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from reactivex import abc
+from reactivex import abc, typing
 from reactivex.scheduler import CurrentThreadScheduler, TimeoutScheduler
 
 from pipeline.sources._gate import Held
@@ -30,11 +30,11 @@ class Passing(Held):
         return (self._inner or CurrentThreadScheduler.singleton()).schedule(action, state)
 
     def schedule_relative(
-        self, duetime: abc.RelativeTime, action: abc.ScheduledAction[Any], state: Any = None
+        self, duetime: typing.RelativeTime, action: abc.ScheduledAction[Any], state: Any = None
     ) -> abc.DisposableBase:
         return self._later.schedule_relative(duetime, action, state)
 
     def schedule_absolute(
-        self, duetime: abc.AbsoluteTime, action: abc.ScheduledAction[Any], state: Any = None
+        self, duetime: typing.AbsoluteTime, action: abc.ScheduledAction[Any], state: Any = None
     ) -> abc.DisposableBase:
         return self._later.schedule_absolute(duetime, action, state)

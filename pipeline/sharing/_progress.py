@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -31,7 +32,7 @@ class Progress:
     async def until(self, true: Callable[[], bool], seconds: float | None = None) -> None:
         """Await that it is true, or the time is up."""
         loop = asyncio.get_running_loop()
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while True:
                     future = loop.create_future()
@@ -40,8 +41,6 @@ class Progress:
                     if true():  # looked at only now, or a change could be missed
                         return
                     await future
-        except TimeoutError:
-            pass
 
 
 def _wake(future: asyncio.Future[None]) -> None:
@@ -51,10 +50,8 @@ def _wake(future: asyncio.Future[None]) -> None:
 
 def call_on(loop: asyncio.AbstractEventLoop, action: Callable[[], object]) -> None:
     """Run on the loop's thread, soon; not at all if the loop is closed, as nobody waits there any more."""
-    try:
+    with contextlib.suppress(RuntimeError):
         loop.call_soon_threadsafe(action)
-    except RuntimeError:
-        pass
 
 
 def running_loop() -> asyncio.AbstractEventLoop | None:

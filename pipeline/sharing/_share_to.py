@@ -7,16 +7,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from operators._operator import on_trampoline
 from reactivex import Observable, abc
 from reactivex.internal import default_error, noop
 from reactivex.scheduler import CurrentThreadScheduler, VirtualTimeScheduler
 
-from pipeline.sharing._lanes import Direct, Lane, Task, Virtual, Worker, log
+from operators._operator import on_trampoline
+from pipeline.sharing._lanes import Direct, Lane, log
 from pipeline.sharing._passing import Passing
 from pipeline.sharing._policies import Paced
 from pipeline.sharing._progress import Progress, running_loop
 from pipeline.sharing._sink import Calls, Sink, as_calls
+from pipeline.sharing._task import Task
+from pipeline.sharing._virtual import Virtual
+from pipeline.sharing._worker import Worker
 from pipeline.sources._gate import Held
 
 T = TypeVar("T")
@@ -85,8 +88,9 @@ class _Shared(Observable[T]):
     ) -> abc.DisposableBase:
         observer: Any = on_next
         if hasattr(observer, "on_next"):
-            on_next, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
-        below = Calls("", on_next or noop, on_error or default_error, on_completed or noop)
+            below = Calls("", observer.on_next, observer.on_error, observer.on_completed)
+        else:
+            below = Calls("", observer or noop, on_error or default_error, on_completed or noop)
         sharing = _Sharing(self._sinks, below, self._drain_seconds, scheduler)
         on_trampoline(lambda: sharing.begin(self._source))
         return sharing
@@ -184,8 +188,12 @@ class _Sharing(abc.DisposableBase):
         return not all(lane.over for lane in self._lanes)
 
     def _drain(self) -> None:
-        for over, seconds in self._waits([lane for lane in self._lanes if not lane.runs_here()]):
-            self._progress.wait(over, seconds)
+        try:
+            for over, seconds in self._waits([lane for lane in self._lanes if not lane.runs_here()]):
+                self._progress.wait(over, seconds)
+        except BaseException:  # KeyboardInterrupt
+            self.dispose()
+            raise
 
     async def _drain_and_tell(self, error: Exception | None) -> None:
         try:

@@ -37,9 +37,10 @@ class Calls(NamedTuple):
 def as_calls(sink: Sink) -> Calls:
     if isinstance(sink, type) or not (callable(sink) or hasattr(sink, "on_next")):
         raise TypeError(f"a sink is an observer or a function of an event, not {sink!r}")
-    if not hasattr(sink, "on_next"):
-        return Calls(getattr(sink, "__name__", type(sink).__name__), sink, noop, noop)
-    return Calls(type(sink).__name__, sink.on_next, sink.on_error, sink.on_completed)
+    observer: Any = sink
+    if hasattr(sink, "on_next"):
+        return Calls(type(sink).__name__, observer.on_next, observer.on_error, observer.on_completed)
+    return Calls(getattr(sink, "__name__", type(sink).__name__), observer, noop, noop)
 
 
 def _is_async(call: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from operators import Spy
 from reactivex import abc
-from reactivex.scheduler import CurrentThreadScheduler
+from reactivex.scheduler import CurrentThreadScheduler, EventLoopScheduler
 
 from pipeline.sources._failures import as_stream_error
 from pipeline.sources._gate import Gate
@@ -51,8 +51,19 @@ class BlockingSource(Source):
         if isinstance(scheduler, Gate):
             reading.schedule_next(scheduler)
         else:
-            (scheduler or CurrentThreadScheduler.singleton()).schedule(lambda *_: reading.run())
+            _free(scheduler or CurrentThreadScheduler.singleton()).schedule(lambda *_: reading.run())
         return reading
+
+
+def _free(scheduler: abc.SchedulerBase) -> abc.SchedulerBase:
+    """The scheduler, or one like it on another thread if its only thread will have to bring the dispose.
+
+    `subscribe_on(NewThreadScheduler())`, or a ThreadPoolScheduler, subscribes on a thread made for that and disposes on it
+    too: a read that blocks there could not be left.
+    """
+    if isinstance(scheduler, EventLoopScheduler) and scheduler._exit_if_empty:  # noqa: SLF001
+        return EventLoopScheduler(scheduler._thread_factory, exit_if_empty=True)  # noqa: SLF001
+    return scheduler
 
 
 class _Reading(Subscription):

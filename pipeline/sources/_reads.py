@@ -138,6 +138,8 @@ def _is_async(response: Any) -> bool:
     if hasattr(response, "iter_raw"):  # httpx: one class for both, told apart by the stream
         stream = getattr(response, "stream", None)
         return hasattr(stream, "__aiter__") and not hasattr(stream, "__iter__")
+    if hasattr(response, "iter_content"):  # requests, whose .content would read it all
+        return False
     return hasattr(getattr(response, "content", None), "iter_any")  # aiohttp
 
 

@@ -103,9 +103,16 @@ def test_started_once_a_choice_as_soon_as_the_stream_has_a_name() -> None:
         Started("c1", "m", choice=1),
     ]
     late = events_of(
-        {"choices": [{"delta": {"content": "a"}}]}, {"id": "c", "choices": []}, {"id": "d", "model": "m", "choices": []}, STOP
+        {"choices": [{"delta": {"content": "a"}}]},
+        {"id": "c", "choices": []},
+        {"id": "d", "model": "m", "choices": []},
+        STOP,
     )
-    assert [event for event in late.values if isinstance(event, Started)] == [Started(), Started("c"), Started("c", "m")]
+    assert [event for event in late.values if isinstance(event, Started)] == [
+        Started(),
+        Started("c"),
+        Started("c", "m"),
+    ]
 
 
 def test_a_nameless_stream_starts_with_the_first_thing_said() -> None:
@@ -116,7 +123,9 @@ def test_a_nameless_stream_starts_with_the_first_thing_said() -> None:
 
 def test_who_has_not_said_anything_is_started_only_once() -> None:
     """A role in a stream without a name; the name comes; then the text."""
-    seen = events_of({"choices": [{"delta": {"role": "assistant"}}]}, {"id": "c", "choices": []}, chunk({"content": "a"}))
+    seen = events_of(
+        {"choices": [{"delta": {"role": "assistant"}}]}, {"id": "c", "choices": []}, chunk({"content": "a"})
+    )
     assert seen.values == [Started("c"), Started("c", "m"), TextDelta("a")] or seen.values == [
         Started("c", "m"),
         TextDelta("a"),
@@ -201,7 +210,10 @@ PARTS: dict[str, tuple[Any, list[Any]]] = {
     "refusal": ([{"type": "refusal", "refusal": "no"}], [RefusalDelta("no")]),
     "a text with a value": ([{"type": "text", "text": {"value": "Hi"}}], [TextDelta("Hi")]),
     "content in content": ([{"type": "output_text", "content": "Hi"}], [TextDelta("Hi")]),
-    "what is not known": ([{"type": "image_url", "image_url": "x"}], [Unknown({"type": "image_url", "image_url": "x"})]),
+    "what is not known": (
+        [{"type": "image_url", "image_url": "x"}],
+        [Unknown({"type": "image_url", "image_url": "x"})],
+    ),
     "an empty part": ([{}, "Hi"], [TextDelta("Hi")]),
     "a number": (7, [TextDelta("7")]),
     "a boolean": (True, []),
@@ -259,9 +271,9 @@ def test_the_same_reasoning_under_several_keys_counts_once() -> None:
 
 def test_reasoning_in_details_alone() -> None:
     """Text or summary; an entry without either is only kept."""
-    assert told(chunk({"reasoning_details": [{"text": "a"}, {"summary": "b"}, {"data": "eA=="}, 7]}))[0] == ReasoningDelta(
-        "ab", extra={"reasoning_details": [{"text": "a"}, {"summary": "b"}, {"data": "eA=="}, 7]}
-    )
+    assert told(chunk({"reasoning_details": [{"text": "a"}, {"summary": "b"}, {"data": "eA=="}, 7]}))[
+        0
+    ] == ReasoningDelta("ab", extra={"reasoning_details": [{"text": "a"}, {"summary": "b"}, {"data": "eA=="}, 7]})
     secret = [{"type": "reasoning.encrypted", "data": "eA=="}]
     assert told(chunk({"reasoning_details": secret})) == [ReasoningDelta("", extra={"reasoning_details": secret})]
 
@@ -374,7 +386,10 @@ USAGES: dict[str, tuple[list[Any], list[Usage]]] = {
     "x_groq without usage": ([chunk(finish="stop", x_groq={"id": "r"})], []),
     "x_groq that is a text": ([chunk(finish="stop", x_groq="r")], []),
     "nulls, later full": (
-        [chunk(usage={"prompt_tokens": 4, "completion_tokens": None, "details": None}), chunk(finish="stop", usage=COUNTS)],
+        [
+            chunk(usage={"prompt_tokens": 4, "completion_tokens": None, "details": None}),
+            chunk(finish="stop", usage=COUNTS),
+        ],
         [Usage(4), Usage(4, 1, 5)],
     ),
     "full, later nulls": (
@@ -403,9 +418,12 @@ def test_usage_wherever_it_stands(said: list[Any], wanted: list[Usage]) -> None:
 
 def test_logprobs_are_handed_on_as_they_come() -> None:
     """Empty lists say nothing; legacy ones are kept whole; a refusal has its own."""
-    first = {"content": [], "refusal": None}
+    first: dict[str, Any] = {"content": [], "refusal": None}
     seen = told(
-        *({"choices": [{"delta": {"content": "H"}, "logprobs": logprobs}]} for logprobs in (first, {"content": [1]}, {"refusal": [2]}, {"tokens": ["x"]}, "odd")),
+        *(
+            {"choices": [{"delta": {"content": "H"}, "logprobs": logprobs}]}
+            for logprobs in (first, {"content": [1]}, {"refusal": [2]}, {"tokens": ["x"]}, "odd")
+        ),
         STOP,
     )
     assert [event for event in seen if isinstance(event, LogprobsDelta)] == [
@@ -431,7 +449,9 @@ def test_audio_in_pieces_without_a_finish() -> None:
 
 def test_annotations_as_a_list_or_one_object() -> None:
     """Kept as the provider's objects."""
-    assert told(chunk({"annotations": [{"a": 1}]}), chunk({"annotations": {"b": 2}}), chunk({"annotations": {}}), STOP)[:2] == [
+    assert told(chunk({"annotations": [{"a": 1}]}), chunk({"annotations": {"b": 2}}), chunk({"annotations": {}}), STOP)[
+        :2
+    ] == [
         AnnotationDelta([{"a": 1}]),
         AnnotationDelta([{"b": 2}]),
     ]
@@ -461,7 +481,9 @@ def test_a_legacy_function_call_is_a_tool_call() -> None:
 
 def test_tool_calls_of_odd_shapes() -> None:
     """One object in place of a list; what is no object is passed over."""
-    assert told(chunk({"tool_calls": {"index": 0, "function": {"name": "f"}}}), STOP)[0] == ToolCallDelta(0, 0, None, "f")
+    assert told(chunk({"tool_calls": {"index": 0, "function": {"name": "f"}}}), STOP)[0] == ToolCallDelta(
+        0, 0, None, "f"
+    )
     assert told(chunk({"tool_calls": ["x", None]}), STOP) == [Finish("stop")]
 
 
@@ -474,4 +496,4 @@ def test_escaped_nul_stays() -> None:
 def test_a_stream_that_goes_on_is_silent_at_its_end() -> None:
     """No end, no event."""
     assert RUN([Chunk(id="c", choices=[])], deltas(), end=None).values == []
-    assert COMPLETED == RUN([Chunk(choices=[Choice(finish_reason="x")])], deltas()).end
+    assert RUN([Chunk(choices=[Choice(finish_reason="x")])], deltas()).end == COMPLETED

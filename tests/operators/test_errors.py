@@ -28,7 +28,7 @@ KINDS = {
 def test_the_table_of_kinds_is_complete() -> None:
     """Every error that is exported is in it, and is a StreamError."""
     public = [getattr(operators, name) for name in operators.__all__]
-    errors = [value for value in public if inspect.isclass(value) and issubclass(value, Exception)]
+    errors: list[Any] = [value for value in public if inspect.isclass(value) and issubclass(value, Exception)]
     assert {kind.kind: kind.__name__ for kind in errors} == KINDS | {"stream": "StreamError"}
     assert all(issubclass(kind, StreamError) for kind in errors)
     assert {kind.kind for kind in errors if kind("x").retryable} == {"truncated", "connection", "timeout", "empty"}

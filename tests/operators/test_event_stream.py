@@ -137,7 +137,12 @@ def test_the_limit_is_for_a_json_body_alone() -> None:
     assert RUN([b"data: " + b"x" * 50], event_stream(limit=20)).completed
 
 
-@given(st.lists(st.sampled_from([b"data: x\n", b"\n", b" ", b"{", b"}", b"<", b"x", b":", b"\xef\xbb\xbf", b"id"]), max_size=8), st.data())
+@given(
+    st.lists(
+        st.sampled_from([b"data: x\n", b"\n", b" ", b"{", b"}", b"<", b"x", b":", b"\xef\xbb\xbf", b"id"]), max_size=8
+    ),
+    st.data(),
+)
 def test_any_cut_gives_the_same(pieces: list[bytes], data: st.DataObject) -> None:
     """The same bytes and the same end."""
     body = b"".join(pieces)

@@ -18,7 +18,10 @@ OBJECTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "a string": ({"error": "upstream gone"}, {"message": "upstream gone"}),
     "a number": ({"error": 7}, {"message": "7"}),
     "a list": ({"error": [{"message": "first"}]}, {"message": "first"}),
-    "wrapped twice": ({"error": {"error": {"message": "inner", "code": 429}, "code": 1}}, {"message": "inner", "code": 429}),
+    "wrapped twice": (
+        {"error": {"error": {"message": "inner", "code": 429}, "code": 1}},
+        {"message": "inner", "code": 429},
+    ),
     "with a status": ({"error": {"message": "x", "status": 503}}, {"status": 503}),
     "with http_status": ({"error": {"message": "x", "http_status": 429}}, {"status": 429}),
     "with a status that is a word": ({"error": {"message": "x", "status": "UNAVAILABLE"}}, {"status": None}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +12,9 @@ from operators._json_depth import JsonDepth
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.sampled_from('a"\\{}[]é\n')),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(st.sampled_from('a"\\{}'), max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(st.sampled_from('a"\\{}'), max_size=3), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -23,7 +26,7 @@ def test_an_object_is_whole_at_its_last_brace_and_not_before(value: dict[str, ob
     places = sorted(data.draw(st.lists(st.integers(0, len(text)))))
     depth = JsonDepth()
     edges = [0, *places, len(text)]
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         depth.feed(text[start:end])
         assert depth.whole == (end == len(text))
 

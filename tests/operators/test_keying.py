@@ -52,7 +52,12 @@ CASES: dict[str, tuple[list[Any], list[tuple[str, str, str, bool]]]] = {
         [("*", *A[1:]), ("*", "f", '{"x":2}', True)],
     ),
     "index missing, pieces by id": (
-        [call(None, "a", "f", '{"x"'), call(None, "b", "g", '{"y"'), call(None, "a", arguments=":1}"), call(None, "b", arguments=":2}")],
+        [
+            call(None, "a", "f", '{"x"'),
+            call(None, "b", "g", '{"y"'),
+            call(None, "a", arguments=":1}"),
+            call(None, "b", arguments=":2}"),
+        ],
         TWO,
     ),
     "index missing, pieces without id": ([call(None, "a", "f", '{"x"'), call(None, arguments=":1}")], ONE),
@@ -69,7 +74,12 @@ CASES: dict[str, tuple[list[Any], list[tuple[str, str, str, bool]]]] = {
         TWO,
     ),
     "index always 0, two calls with ids at once": (
-        [call(0, "a", "f", '{"x"'), call(0, "b", "g", '{"y"'), call(0, "a", arguments=":1}"), call(0, "b", arguments=":2}")],
+        [
+            call(0, "a", "f", '{"x"'),
+            call(0, "b", "g", '{"y"'),
+            call(0, "a", arguments=":1}"),
+            call(0, "b", arguments=":2}"),
+        ],
         TWO,
     ),
     "index always 0, two whole calls without ids": (
@@ -111,16 +121,28 @@ CASES: dict[str, tuple[list[Any], list[tuple[str, str, str, bool]]]] = {
     ),
     # ------------------------------------------------------------ name
     "name repeated": ([call(0, "a", "f", ""), call(0, "a", "f", '{"x"'), call(0, "a", "f", ":1}")], ONE),
-    "name in pieces": ([call(0, "a", "open_doc", ""), call(0, name="ument"), call(0, arguments="{}")], [("a", "open_document", "{}", True)]),
-    "name repeated and grown": ([call(0, "a", "open"), call(0, name="open_doc", arguments="{}")], [("a", "open_doc", "{}", True)]),
-    "name null or empty later": ([call(0, "a", "f", '{"x"'), call(0, name=..., arguments=":1"), call(0, name="", arguments="}")], ONE),
+    "name in pieces": (
+        [call(0, "a", "open_doc", ""), call(0, name="ument"), call(0, arguments="{}")],
+        [("a", "open_document", "{}", True)],
+    ),
+    "name repeated and grown": (
+        [call(0, "a", "open"), call(0, name="open_doc", arguments="{}")],
+        [("a", "open_doc", "{}", True)],
+    ),
+    "name null or empty later": (
+        [call(0, "a", "f", '{"x"'), call(0, name=..., arguments=":1"), call(0, name="", arguments="}")],
+        ONE,
+    ),
     "name the word null later": ([call(0, "a", "f", '{"x"'), call(0, name="null", arguments=":1}")], ONE),
     "name late": ([call(0, "a", "", '{"x"'), call(0, name="f", arguments=":1}")], ONE),
     "name that is no text": ([call(0, "a", "f", '{"x"'), call(0, name=7, arguments=":1}")], ONE),
     "name never": ([call(0, "a", None, '{"x":1}')], [("a", "", '{"x":1}', False)]),
     # ------------------------------------------------------------ arguments
     "arguments null beside another call": (
-        [pieces(call(0, "a", "f", ...), call(1, "b", "g", '{"y"')), pieces(call(0, arguments='{"x":1}'), call(1, arguments=":2}"))],
+        [
+            pieces(call(0, "a", "f", ...), call(1, "b", "g", '{"y"')),
+            pieces(call(0, arguments='{"x":1}'), call(1, arguments=":2}")),
+        ],
         TWO,
     ),
     "arguments never": ([call(0, "a", "f")], [("a", "f", "", True)]),
@@ -134,6 +156,7 @@ CASES: dict[str, tuple[list[Any], list[tuple[str, str, str, bool]]]] = {
         [("a", "f", '{"x":"id -u","l":[1,2],"o":{"p":"qr"},"n":2}', True)],
     ),
     "arguments the same object again": ([call(0, "a", "f", {"x": 1}), call(0, arguments={"x": 1})], ONE),
+    "arguments the same object again, named": ([call(0, "a", "f", {"x": 1}), call(0, "a", "f", {"x": 1})], ONE),
     "arguments an empty object first": ([call(0, "a", "f", {}), call(0, arguments='{"x":1}')], ONE),
     "arguments {} as text first": ([call(0, "a", "f", "{}"), call(0, arguments='{"x":1}')], ONE),
     "arguments {} and {} again": ([call(0, "a", "f", "{}"), call(0, arguments="{}")], [("a", "f", "{}", True)]),
@@ -141,16 +164,28 @@ CASES: dict[str, tuple[list[Any], list[tuple[str, str, str, bool]]]] = {
         [call(0, "a", "f", {"x": 1}), call(0, arguments="!")],
         [("a", "f", '{"x":1}!', False)],
     ),
-    "arguments text, then an object": ([call(0, "a", "f", '{"x":'), call(0, arguments={"y": 1}), call(0, arguments="}")], [("a", "f", '{"x":{"y":1}}', True)]),
+    "arguments text, then an object": (
+        [call(0, "a", "f", '{"x":'), call(0, arguments={"y": 1}), call(0, arguments="}")],
+        [("a", "f", '{"x":{"y":1}}', True)],
+    ),
     "arguments repeated whole": ([call(0, "a", "f", '{"x":1}'), call(0, arguments='{"x":1}')], ONE),
     "arguments repeated whole, named": ([call(0, "a", "f", '{"x":1}'), call(0, "a", "f", '{"x":1}')], ONE),
-    "arguments whole, then a list": ([call(0, "a", "f", '{"x":1}'), call(0, arguments=[1])], [("a", "f", '{"x":1}[1]', False)]),
+    "arguments whole, then a list": (
+        [call(0, "a", "f", '{"x":1}'), call(0, arguments=[1])],
+        [("a", "f", '{"x":1}[1]', False)],
+    ),
     "arguments with noise at the end": (
         [call(0, "a", "f", '{"x":1}'), call(0, arguments=""), call(0, arguments="\n")],
         [("a", "f", '{"x":1}\n', True)],
     ),
-    "arguments encoded twice are no object": ([call(0, "a", "f", '"{\\"x\\":1}"')], [("a", "f", '"{\\"x\\":1}"', False)]),
-    "function null": ([call(0, "a", "f", ""), chunk({"tool_calls": [{"index": 0, "function": None}]}), call(0, arguments='{"x":1}')], ONE),
+    "arguments encoded twice are no object": (
+        [call(0, "a", "f", '"{\\"x\\":1}"')],
+        [("a", "f", '"{\\"x\\":1}"', False)],
+    ),
+    "function null": (
+        [call(0, "a", "f", ""), chunk({"tool_calls": [{"index": 0, "function": None}]}), call(0, arguments='{"x":1}')],
+        ONE,
+    ),
     "named again without arguments when whole": ([call(0, "a", "f", '{"x":1}'), call(0, name="f")], ONE),
 }
 
@@ -209,7 +244,9 @@ def test_a_custom_tool_call() -> None:
     """Its input is text, complete without being JSON."""
     from tests.support import answer_of
 
-    said = chunk({"tool_calls": [{"index": 0, "id": "a", "type": "custom", "custom": {"name": "sql", "input": "select"}}]})
+    said = chunk(
+        {"tool_calls": [{"index": 0, "id": "a", "type": "custom", "custom": {"name": "sql", "input": "select"}}]}
+    )
     more = chunk({"tool_calls": [{"index": 0, "custom": {"input": " 1"}}]})
     (whole,) = answer_of(said, more, FINISHED).tool_calls
     assert whole.complete

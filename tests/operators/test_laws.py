@@ -242,9 +242,25 @@ class _Sink:
     raises_at_end=st.sampled_from([False] * 5 + [True]),
 )
 @settings(max_examples=300)
-@example(hows=[Behaviour(shielded=True), Behaviour(fail_at=1)], count=3, end=COMPLETED, leaves_after=-1, raises_at=-1, raises_at_end=False)
-@example(hows=[Behaviour(fan=2), Behaviour(), Behaviour(finish_at=1)], count=3, end=COMPLETED, leaves_after=-1, raises_at=-1, raises_at_end=False)
-@example(hows=[Behaviour(), Behaviour(fail_at=2)], count=2, end=COMPLETED, leaves_after=-1, raises_at=-1, raises_at_end=False)
+@example(
+    hows=[Behaviour(shielded=True), Behaviour(fail_at=1)],
+    count=3,
+    end=COMPLETED,
+    leaves_after=-1,
+    raises_at=-1,
+    raises_at_end=False,
+)
+@example(
+    hows=[Behaviour(fan=2), Behaviour(), Behaviour(finish_at=1)],
+    count=3,
+    end=COMPLETED,
+    leaves_after=-1,
+    raises_at=-1,
+    raises_at_end=False,
+)
+@example(
+    hows=[Behaviour(), Behaviour(fail_at=2)], count=2, end=COMPLETED, leaves_after=-1, raises_at=-1, raises_at_end=False
+)
 def test_fused_and_unfused_do_the_same_in_the_same_order(
     hows: list[Behaviour], count: int, end: Any, leaves_after: int, raises_at: int, raises_at_end: bool
 ) -> None:
@@ -254,7 +270,9 @@ def test_fused_and_unfused_do_the_same_in_the_same_order(
         log: list[Any] = []
         source: Subject[int] = Subject()
         sink = _Sink(log, leaves_after, raises_at, raises_at_end=raises_at_end)
-        if any(how.set_up != "ok" for how in hows):  # while it is subscribed, an unfused stage cannot know that it was left
+        if any(
+            how.set_up != "ok" for how in hows
+        ):  # while it is subscribed, an unfused stage cannot know that it was left
             hows_ = [replace(how, flush="nothing", on_error="pass") for how in hows]
         else:
             hows_ = hows
@@ -299,7 +317,9 @@ def test_the_real_chain_does_the_same_fused_unfused_and_in_every_other_way(
         body[damage[0]] = damage[1]
     reads = cut_at(bytes(body), places)
     stages = [*CHAIN, ops.take(take)] if take else list(CHAIN)
-    told = [told_by(way.run(reads, *stages, end=end)) for way in (*WAYS, Way("inside unfused", join=unfused, source=Inside))]
+    told = [
+        told_by(way.run(reads, *stages, end=end)) for way in (*WAYS, Way("inside unfused", join=unfused, source=Inside))
+    ]
     assert all(other == told[0] for other in told)
 
 
@@ -476,6 +496,24 @@ def summed_texts(out: Out[Any], log: list[Any]) -> Stage[Any]:
     out.on_next("flush")
 
 
+def test_a_stage_may_end_a_stream_that_has_ended(each_leavable_way: Way) -> None:
+    """Its `finally` runs while it is unwound, and there is nothing left to do."""
+
+    @operator
+    def persistent(out: Out[int]) -> Stage[int]:
+        def on_next(value: int) -> None:
+            try:
+                out.on_next(value)
+            finally:
+                out.on_completed()
+
+        yield on_next
+
+    log: list[Any] = []
+    seen = each_leavable_way.run([1, 2], passed(log), persistent(), ops.take(1))
+    assert (seen.values, seen.ends, log) == ([1], 1, ["stage closed"])
+
+
 def test_not_even_a_bare_except_above_can_keep_an_ended_stream_going(each_way: Way) -> None:
     """Law 5: a stage that swallows everything changes nothing for the subscriber."""
 
@@ -485,7 +523,7 @@ def test_not_even_a_bare_except_above_can_keep_an_ended_stream_going(each_way: W
             for _ in range(3):
                 try:
                     out.on_next(value)
-                except BaseException:  # noqa: S112
+                except BaseException:
                     continue
 
         yield on_next
@@ -622,6 +660,29 @@ def test_dispose_from_another_thread_waits_for_no_step_and_closes_after_it() -> 
     assert log == ["step done", "finally"]
     assert closed_by == [thread]
     assert (seen.values, seen.ends) == ([], 0)
+
+
+def test_a_value_that_meets_a_dispose_at_the_door_is_dropped() -> None:
+    """The stream was open when the value came and is closed when its turn comes: no step runs on a closed stage."""
+    log: list[Any] = []
+    source: Subject[int] = Subject()
+    run: Any = source.pipe(passed(log)).subscribe(Seen())
+
+    class Door:
+        """A lock before which the subscriber leaves."""
+
+        def __init__(self, lock: Any) -> None:
+            self.lock = lock
+            self.release = lock.release
+
+        def acquire(self, blocking: bool = True) -> Any:
+            run._lock = self.lock
+            run.dispose()
+            return self.lock.acquire(blocking)
+
+    run._lock = Door(run._lock)
+    source.on_next(1)
+    assert log == ["stage closed"]
 
 
 def test_many_threads_may_dispose_at_once() -> None:
@@ -1186,11 +1247,9 @@ def test_a_spy_sees_what_is_subscribed_later_from_callbacks() -> None:
     spy = Recorder()
     above: Subject[int] = Subject()
     seen = Seen()
-    chain = above.pipe(
-        ops.flat_map(lambda value: reactivex.of(value).pipe(twice())),
-        passed(),
-        ops.flat_map(lambda value: reactivex.of(value).pipe(summed())),
-    )
+    outer: Any = ops.flat_map(lambda value: reactivex.of(value).pipe(twice()))
+    inner: Any = ops.flat_map(lambda value: reactivex.of(value).pipe(summed()))
+    chain: Any = above.pipe(outer, passed(), inner)
     with watched_by(spy):
         chain.subscribe(seen)
     assert current_spy() is None
@@ -1316,7 +1375,7 @@ def test_several_spies_hear_of_sources_and_tools() -> None:
     ended = spies.tool("f", "a")
     assert ended is not None
     ended(None)
-    wanted = [("attempt", 1), ("POST", "http://host/", {}, b"{}"), (200, {}), b"x", None, ("f", "a"), None]
+    wanted: list[Any] = [("attempt", 1), ("POST", "http://host/", {}, b"{}"), (200, {}), b"x", None, ("f", "a"), None]
     assert first.log == second.log == wanted
     assert Spies(Spy()).tool("f", "a") is None
 

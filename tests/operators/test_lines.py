@@ -46,7 +46,9 @@ def test_lines_end_at_cr_lf_and_crlf_alone(body: bytes, wanted: list[bytes], eac
         assert each_way.run([body, b"tail"], lines()).values == [*wanted, b"tail"]
 
 
-@given(st.lists(st.sampled_from([b"\r", b"\n", b"a", b"\xef\xbb\xbf", b"\xef", b"\xe2\x80\xa8"]), max_size=12), st.data())
+@given(
+    st.lists(st.sampled_from([b"\r", b"\n", b"a", b"\xef\xbb\xbf", b"\xef", b"\xe2\x80\xa8"]), max_size=12), st.data()
+)
 def test_any_cut_gives_the_same_lines(pieces: list[bytes], data: st.DataObject) -> None:
     """As a regular expression over the whole body would, with a limit that none reaches or without."""
     body = b"".join(pieces)

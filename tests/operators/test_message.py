@@ -133,7 +133,7 @@ def test_a_cut_call_stays_and_a_missing_id_is_made_up(each_way: Way) -> None:
 def test_the_assembly_can_be_read_at_any_time() -> None:
     """Again and again while it grows."""
     assembly = Assembly()
-    texts = []
+    texts: list[str] = []
     for letter in "abc":
         assembly.add(TextDelta(letter))
         texts.extend(found.text for found in assembly.messages(ended=False))

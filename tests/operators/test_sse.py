@@ -51,7 +51,10 @@ def test_events_follow_the_standard(body: bytes, wanted: list[ServerSentEvent], 
         assert [event.data for event in more[len(wanted) :]] == ([b"more"] if flush else [])
 
 
-@given(st.lists(st.sampled_from([b"data: x", b"data", b"event: e", b"id: 1", b": c", b"", b"retry: 3"]), max_size=12), st.data())
+@given(
+    st.lists(st.sampled_from([b"data: x", b"data", b"event: e", b"id: 1", b": c", b"", b"retry: 3"]), max_size=12),
+    st.data(),
+)
 def test_any_cut_gives_the_same_events(fields: list[bytes], data: st.DataObject) -> None:
     """Whatever the terminators."""
     body = b"".join(field + data.draw(st.sampled_from([b"\n", b"\r\n"])) for field in fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from typing import Any
 
 from hypothesis import example, given
@@ -45,7 +46,10 @@ def test_every_channel_and_choice_has_its_own_half() -> None:
 def test_arguments_are_joined_too() -> None:
     """As raw halves in the text of the arguments; beside them, a piece without arguments."""
     calls = calls_of(
-        call(0, "a", "f", '{"x":"\ud83d'), call(0, arguments='\ude00"}'), call(1, "b", "g\ud83d", more="\ud83d"), FINISHED
+        call(0, "a", "f", '{"x":"\ud83d'),
+        call(0, arguments='\ude00"}'),
+        call(1, "b", "g\ud83d", more="\ud83d"),
+        FINISHED,
     )
     assert calls == [("a", "f", '{"x":"😀"}', True), ("b", "g\ufffd", "", True)]
 
@@ -62,7 +66,7 @@ def test_any_cut_gives_the_same_text(text: str, data: st.DataObject | None) -> N
     places = sorted(data.draw(st.lists(st.integers(0, len(text))))) if data else [1]
     halves = Surrogates()
     edges = [0, *places, len(text)]
-    pieces = [halves.join(0, "text", text[start:end]) for start, end in zip(edges, edges[1:], strict=False)]
+    pieces = [halves.join(0, "text", text[start:end]) for start, end in pairwise(edges)]
     joined = "".join(pieces) + "".join(left for _, _, left in halves.left())
     assert joined == text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     assert all(piece.encode() is not None for piece in pieces)

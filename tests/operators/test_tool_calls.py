@@ -151,9 +151,13 @@ def test_loads_reads_what_json_would_refuse() -> None:
 def test_extras_are_merged_as_they_grow() -> None:
     """Objects by key, lists by their items' index and type, texts of these grow, nulls take nothing back."""
     into: dict[str, Any] = {}
-    merge_extra(into, {"o": {"a": 1, "b": {"c": 1}}, "l": [{"index": 0, "type": "t", "text": "a", "id": "x"}, "s"], "v": 1})
+    merge_extra(
+        into, {"o": {"a": 1, "b": {"c": 1}}, "l": [{"index": 0, "type": "t", "text": "a", "id": "x"}, "s"], "v": 1}
+    )
     merge_extra(into, {"o": {"b": {"d": 2}}, "l": [{"index": 0, "type": "t", "text": "b", "id": None, "n": 1}], "v": 2})
-    merge_extra(into, {"l": [{"index": 0, "type": "u", "text": "c"}, {"text": "d"}, {"index": 0, "type": "t", "data": "e"}]})
+    merge_extra(
+        into, {"l": [{"index": 0, "type": "u", "text": "c"}, {"text": "d"}, {"index": 0, "type": "t", "data": "e"}]}
+    )
     assert into == {
         "o": {"a": 1, "b": {"c": 1, "d": 2}},
         "l": [
@@ -168,7 +172,10 @@ def test_extras_are_merged_as_they_grow() -> None:
 
 def test_an_extra_that_was_merged_does_not_change_the_event_it_came_in(each_way: Way) -> None:
     """Events are frozen, so what they hold must not grow behind their back."""
-    first, second = D(0, 0, "a", "f", extra={"l": [{"index": 0, "text": "a"}]}), D(0, extra={"l": [{"index": 0, "text": "b"}]})
+    first, second = (
+        D(0, 0, "a", "f", extra={"l": [{"index": 0, "text": "a"}]}),
+        D(0, extra={"l": [{"index": 0, "text": "b"}]}),
+    )
     (found,) = added(each_way, first, second)
     assert isinstance(found, ToolCall)
     assert found.extra == {"l": [{"index": 0, "text": "ab"}]}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from reactivex import Observable, Subject, abc
@@ -35,7 +36,7 @@ COMPLETED = "completed"
 
 
 @dataclass
-class Seen:
+class Seen(abc.ObserverBase[Any]):
     """A subscriber that writes down what it gets."""
 
     values: list[Any] = field(default_factory=list)
@@ -173,7 +174,7 @@ def cuts(body: bytes, size: int) -> list[bytes]:
 def cut_at(body: bytes, places: Iterable[int]) -> list[bytes]:
     """The body cut at these places, some reads of which may be empty."""
     edges = [0, *sorted(min(place, len(body)) for place in places), len(body)]
-    return [body[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [body[start:end] for start, end in pairwise(edges)]
 
 
 DECODE = (event_stream(), lines(), sse(), payloads(), chunks(), deltas())
@@ -192,7 +193,11 @@ def _text(payload: dict[str, Any] | str) -> str:
 
 def chunk(delta: Any = None, finish: Any = None, *, choice: int = 0, **more: Any) -> dict[str, Any]:
     """A chunk with one choice; what is more stands beside `choices`."""
-    return {"id": "c1", "model": "m", "choices": [{"index": choice, "delta": delta or {}, "finish_reason": finish}]} | more
+    return {
+        "id": "c1",
+        "model": "m",
+        "choices": [{"index": choice, "delta": delta or {}, "finish_reason": finish}],
+    } | more
 
 
 def call(index: Any = 0, id: Any = None, name: Any = None, arguments: Any = None, **more: Any) -> dict[str, Any]:  # noqa: A002
@@ -212,6 +217,7 @@ FINISHED = chunk(finish="tool_calls")
 def events_of(*said: dict[str, Any] | str | bytes, done: bool = True, end: Any = COMPLETED, to: Any = ()) -> Seen:
     """The events of a body, the same whole, byte by byte and in reads of seven bytes."""
     body = body_of(*said, done=done)
+    whole: Seen
     whole, *others = (WAYS[0].run(reads, *DECODE, *to, end=end) for reads in ([body], cuts(body, 1), cuts(body, 7)))
     for other in others:
         assert (other.values, type(other.end), str(other.end)) == (whole.values, type(whole.end), str(whole.end))

@@ -1,0 +1,360 @@
+"""request(): cold, as it comes, decompressed, and what a client raises as an error of the table."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import socket
+import threading
+import zlib
+from typing import Any
+
+import httpx
+import pytest
+
+from operators import ConnectionLost, HttpError, ProtocolError, StreamTimeout
+from pipeline import Timeouts, request
+from pipeline.sources._http import shared_client
+from tests.pipeline.wire import LONG, Call, Kind, Sub, WireServer, answers, says_and_waits, settled, until
+
+
+def test_nothing_is_sent_before_subscribe_and_each_subscription_is_a_request(kind: Kind) -> None:
+    with WireServer(answers(b"a")) as server:
+        sources = []
+
+        def make(client: Any) -> Any:
+            if not sources:
+                sources.append(request(server.url, json={"n": 1}, client=client))
+                assert server.calls == []
+            return sources[0]
+
+        subs = kind.runs(make, 2)
+        assert [(sub.values, sub.completed) for sub in subs] == [([b"a"], True)] * 2
+        assert [call.json for call in server.calls] == [{"n": 1}] * 2
+
+
+def test_method_target_headers_and_body_are_sent_as_given(kind: Kind) -> None:
+    with WireServer(answers(b"a")) as server:
+        url = f"{server.url}/x?a=1"
+        kind.run(lambda client: request(url, json={"é": [1]}, method="PUT", headers={"x-mine": "2"}, client=client))
+        kind.run(lambda client: request(url, method="GET", client=client))
+    first, second = server.calls
+    assert (first.method, first.target, first.json, first.headers["x-mine"]) == ("PUT", "/v1/x?a=1", {"é": [1]}, "2")
+    assert first.headers["content-type"] == "application/json"
+    assert (second.method, second.raw) == ("GET", b"")
+
+
+def test_reads_are_emitted_as_they_come(kind: Kind) -> None:
+    go = threading.Event()
+
+    def script(call: Call) -> None:
+        call.head()
+        call.send(b"first")
+        assert go.wait(LONG), "the first read has not come before the second was sent"
+        call.answer  # noqa: B018
+        call.send(b"other")
+        call.end()
+
+    with WireServer(script) as server:
+
+        def make(client: Any) -> Any:
+            return request(server.url, client=client)
+
+        if kind.looping:
+
+            async def work(client: Any) -> None:
+                sub = Sub(then=lambda _: go.set())
+                make(client).subscribe(sub)
+                await until(lambda: sub.ends)
+                assert sub.values == [b"first", b"other"]
+
+            kind.act(work)
+        else:
+            with kind.client() as client:
+                sub = Sub(then=lambda _: go.set())
+                make(client).subscribe(sub)
+                assert sub.values == [b"first", b"other"]
+
+
+def test_without_a_client_one_is_shared_and_keeps_its_connections() -> None:
+    try:
+        with WireServer(answers(b"a")) as server:
+            for _ in range(2):
+                sub = Sub()
+                request(server.url).subscribe(sub)
+                assert sub.values == [b"a"]
+            assert server.connections == 1
+        assert shared_client() is shared_client()
+    finally:
+        shared_client().close()
+        shared_client.cache_clear()
+
+
+@pytest.mark.parametrize("client", [object(), "client", httpx])
+def test_what_is_no_client_is_told_at_once(client: object) -> None:
+    with pytest.raises(TypeError, match=rf"^client is an httpx.Client or httpx.AsyncClient \(or httpx2's\), not {type(client).__name__}"):
+        request("http://127.0.0.1", client=client)
+
+
+def test_an_async_client_without_a_loop_is_told_at_once(looping: Kind) -> None:
+    client = looping.client()
+    with pytest.raises(RuntimeError, match=r"none is running here: subscribe inside an `async def`, or use a blocking client"):
+        request("http://127.0.0.1", client=client).subscribe()
+    asyncio.run(client.aclose())
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
+def test_a_compressed_body_is_decompressed_as_it_comes(kind: Kind, encoding: str) -> None:
+    """Each flushed piece is text before the next one is sent."""
+    go = threading.Event()
+    packer = zlib.compressobj(wbits=31 if encoding == "gzip" else 15)
+
+    def script(call: Call) -> None:
+        call.head(headers={"content-encoding": encoding})
+        call.send(packer.compress(b"first") + packer.flush(zlib.Z_SYNC_FLUSH))
+        assert go.wait(LONG), "the first piece has not come"
+        call.send(packer.compress(b"other") + packer.flush())
+        call.end()
+
+    class Going(Sub):
+        pass
+
+    def make(client: Any) -> Any:
+        from reactivex import operators as ops
+
+        return request(server.url, client=client).pipe(ops.do_action(lambda _: go.set()))
+
+    with WireServer(script) as server:
+        assert b"".join(kind.run(make).values) == b"firstother"
+
+
+def test_a_body_that_cannot_be_decompressed_is_a_protocol_error(kind: Kind) -> None:
+    broken = gzip.compress(b"first" * 100)[:20] + b"junk" * 10
+    with WireServer(answers(broken, headers={"content-encoding": "gzip"})) as server:
+        error = kind.run(lambda client: request(server.url, client=client)).end
+    assert isinstance(error, ProtocolError)
+    assert error.message.startswith("the body cannot be decompressed: ")
+    assert type(error.__cause__).__name__ == "DecodingError"
+
+
+# ------------------------------------------------------------------------------------------------------- how it breaks
+
+
+def test_a_server_that_is_not_there_is_connection_lost(kind: Kind) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    error = kind.run(lambda client: request(f"http://127.0.0.1:{port}", client=client)).end
+    assert isinstance(error, ConnectionLost)
+    assert error.message.startswith("the connection could not be made: ")
+    assert type(error.__cause__).__name__ == "ConnectError"
+
+
+def test_a_connection_that_is_reset_is_connection_lost_after_all_that_came(kind: Kind) -> None:
+    read = threading.Event()
+
+    def script(call: Call) -> None:
+        call.head()
+        call.send(b"first")
+        assert read.wait(LONG)
+        call.reset()
+
+    def make(client: Any) -> Any:
+        from reactivex import operators as ops
+
+        return request(server.url, client=client).pipe(ops.do_action(lambda _: read.set()))
+
+    with WireServer(script) as server:
+        sub = kind.run(make)
+    assert sub.values == [b"first"]
+    assert isinstance(sub.end, ConnectionLost)
+    assert sub.end.message.startswith("the connection broke: ")
+    assert type(sub.end.__cause__).__name__ in {"ReadError", "RemoteProtocolError"}
+
+
+def test_a_body_that_is_cut_is_connection_lost(kind: Kind) -> None:
+    """The end mark of a chunked body is missing: the connection was closed, but the body has not ended."""
+
+    def script(call: Call) -> None:
+        call.head()
+        call.send(b"first")
+
+    with WireServer(script) as server:
+        sub = kind.run(lambda client: request(server.url, client=client))
+    assert (sub.values, type(sub.end)) == ([b"first"], ConnectionLost)
+
+
+def test_what_is_no_http_is_connection_lost(kind: Kind) -> None:
+    with WireServer(lambda call: call.connection.sendall(b"SSH-2.0-OpenSSH\r\n")) as server:
+        assert isinstance(kind.run(lambda client: request(server.url, client=client)).end, ConnectionLost)
+
+
+def test_what_is_no_json_is_an_error_of_the_stream(kind: Kind) -> None:
+    sub = kind.run(lambda client: request("http://127.0.0.1", json={1, 2}, client=client))
+    assert isinstance(sub.end, TypeError)
+
+
+def test_a_client_that_is_closed_is_an_error_of_the_stream(blocking: Kind) -> None:
+    with blocking.client() as client:
+        pass
+    sub = Sub()
+    request("http://127.0.0.1", client=client).subscribe(sub)
+    assert isinstance(sub.end, RuntimeError)
+
+
+def test_a_redirect_is_an_error_unless_the_client_follows_it(kind: Kind) -> None:
+    to = answers(b"", status=307, headers={"location": "/there?api-key=hunter2-key"})
+    with WireServer(to, to, answers(b"here")) as server:
+        error = kind.run(lambda client: request(server.url, json=1, client=client)).end
+        assert isinstance(error, HttpError)
+        assert error.status == 307
+        assert str(error) == "redirected to /there?api-key=***; a client with follow_redirects=True goes there"
+        sub = kind.run(lambda client: request(server.url, json=1, client=client), follow_redirects=True)
+        assert (sub.values, server.calls[-1].target, server.calls[-1].json) == ([b"here"], "/there?api-key=hunter2-key", 1)
+
+
+# ------------------------------------------------------------------------------------------------------- its timeouts
+
+
+def test_no_head_within_first_is_a_timeout_of_the_first_byte(kind: Kind) -> None:
+    with WireServer(lambda call: call.until_gone()) as server:
+        error = kind.run(lambda client: request(server.url, client=client, timeouts=Timeouts(first=0.05))).end
+        assert server.gone.wait(1)
+    assert (type(error), error.phase, error.kind) == (StreamTimeout, "first", "timeout")
+    assert type(error.__cause__).__name__ == "ReadTimeout"
+
+
+def test_no_read_within_idle_is_an_idle_timeout(kind: Kind) -> None:
+    with WireServer(says_and_waits(b"first")) as server:
+        sub = kind.run(lambda client: request(server.url, client=client, timeouts=Timeouts(first=LONG, idle=0.05)))
+        assert server.gone.wait(1)
+    assert (sub.values, type(sub.end), sub.end.phase) == ([b"first"], StreamTimeout, "idle")
+
+
+def test_a_head_that_takes_longer_than_idle_is_waited_for(kind: Kind) -> None:
+    """idle counts between reads only: a model that thinks for long before its first byte has `first`."""
+    def script(call: Call) -> None:
+        assert not call.server.gone.wait(0.15)
+        call.answer(b"late")
+
+    with WireServer(script) as server:
+        sub = kind.run(lambda client: request(server.url, client=client, timeouts=Timeouts(first=LONG, idle=0.05)))
+    assert sub.values == [b"late"]
+
+
+def test_a_server_that_does_not_accept_is_a_connect_timeout(kind: Kind) -> None:
+    """A listening socket whose queue is full."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full:
+        address = full.getsockname()
+        waiting = []
+        for _ in range(4):
+            one = socket.socket()
+            one.setblocking(False)
+            one.connect_ex(address)
+            waiting.append(one)
+        url = f"http://127.0.0.1:{address[1]}"
+        error = kind.run(lambda client: request(url, client=client, timeouts=Timeouts(connect=0.1))).end
+        for one in waiting:
+            one.close()
+    assert (type(error), error.phase) == (StreamTimeout, "connect")
+    assert type(error.__cause__).__name__ == "ConnectTimeout"
+
+
+def test_without_timeouts_the_clients_own_count(kind: Kind) -> None:
+    with WireServer(says_and_waits(b"first")) as server:
+        sub = kind.run(lambda client: request(server.url, client=client), timeout=0.1)
+    assert (sub.values, type(sub.end), sub.end.phase) == ([b"first"], StreamTimeout, "idle")
+
+
+def test_timeouts_of_none_wait_for_ever(kind: Kind) -> None:
+    """They replace the client's own."""
+    never = Timeouts(connect=None, first=None, idle=None)
+
+    def script(call: Call) -> None:
+        assert not call.server.gone.wait(0.15)
+        call.answer(b"late")
+
+    with WireServer(script) as server:
+        sub = kind.run(lambda client: request(server.url, client=client, timeouts=never), timeout=0.05)
+    assert sub.values == [b"late"]
+
+
+def test_any_byte_resets_idle(kind: Kind) -> None:
+    """Six reads, each well within idle, that take longer than idle together."""
+
+    def script(call: Call) -> None:
+        call.head()
+        for _ in range(6):
+            assert not call.server.gone.wait(0.06)
+            call.send(b":\n")
+        call.end()
+
+    with WireServer(script) as server:
+        sub = kind.run(lambda client: request(server.url, client=client, timeouts=Timeouts(idle=0.25)))
+    assert (len(sub.values), sub.completed) == (6, True)
+
+
+def test_a_slow_consumer_does_not_make_the_stream_idle(kind: Kind) -> None:
+    """The time between two reads that counts is the time that is waited for one."""
+    handled = threading.Event()
+
+    def script(call: Call) -> None:
+        call.head()
+        call.send(b"first")
+        assert handled.wait(LONG)
+        call.send(b"other")
+        call.end()
+
+    def slow(_: bytes) -> None:
+        threading.Event().wait(0.15)
+        handled.set()
+
+    def make(client: Any) -> Any:
+        from reactivex import operators as ops
+
+        return request(server.url, client=client, timeouts=Timeouts(idle=0.1)).pipe(ops.do_action(slow))
+
+    with WireServer(script) as server:
+        sub = kind.run(make)
+    assert (sub.values, sub.completed) == ([b"first", b"other"], True)
+
+
+@pytest.mark.parametrize("field", ["connect", "first", "idle", "first_content", "idle_content"])
+@pytest.mark.parametrize("wrong", [0, -1, float("nan")])
+def test_timeouts_are_above_zero(field: str, wrong: float) -> None:
+    with pytest.raises(ValueError, match=rf"^Timeouts\({field}=…\) is a number of seconds above 0, or None; not {wrong}"):
+        Timeouts(**{field: wrong})
+
+
+# ------------------------------------------------------------------------------------------------- its subscriber's errors
+
+
+def test_what_a_subscriber_raises_leaves_subscribe_and_closes_the_response(blocking: Kind) -> None:
+    errors: list[Exception] = []
+
+    def wrong(_: bytes) -> None:
+        raise ZeroDivisionError
+
+    with WireServer(says_and_waits(b"first")) as server, blocking.client() as client:
+        with pytest.raises(ZeroDivisionError):
+            request(server.url, client=client).subscribe(wrong, errors.append)
+        assert server.gone.wait(1)
+    assert errors == []
+
+
+def test_what_an_async_subscriber_raises_goes_to_the_loop_and_closes_the_response(looping: Kind) -> None:
+    reported: list[Any] = []
+    errors: list[Exception] = []
+
+    def wrong(_: bytes) -> None:
+        raise ZeroDivisionError
+
+    with WireServer(says_and_waits(b"first")) as server:
+
+        async def work(client: Any) -> None:
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["exception"]))
+            request(server.url, client=client).subscribe(wrong, errors.append)
+            await settled()
+            assert server.gone.wait(1)
+
+        looping.act(work)
+    assert ([type(error) for error in reported], errors) == ([ZeroDivisionError], [])
