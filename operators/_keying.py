@@ -225,11 +225,13 @@ def _merged(into: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
         return into
     result = dict(into)
     for name, value in more.items():
-        before: Any = result.get(name)
+        before = result.get(name)
         if isinstance(before, dict) and isinstance(value, dict):
             result[name] = _merged(before, value)
-        elif isinstance(value, (str, list)) and type(before) is type(value):
+        elif isinstance(before, str) and isinstance(value, str):
             result[name] = before + value
+        elif isinstance(before, list) and isinstance(value, list):
+            result[name] = [*before, *value]
         else:
             result[name] = value
     return result

@@ -188,7 +188,7 @@ def operator(kernel: Callable[Concatenate[Out[B], P], Stage[A]]) -> Callable[P, 
         started = functools.partial(kernel, **kwargs) if not args else lambda out: kernel(out, *args, **kwargs)
         return Operator((f"{_name(kernel)}({', '.join(given)})",), (started,))
 
-    del make.__wrapped__  # type: ignore[attr-defined]  # or help() would show the kernel's own parameters
+    del make.__wrapped__  # or help() would show the kernel's own parameters
     make.__signature__ = options  # type: ignore[attr-defined]
     make.__annotations__ = {name: note for name, note in kernel.__annotations__.items() if name in options.parameters}
     return make

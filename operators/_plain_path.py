@@ -5,15 +5,15 @@ where an event is nothing but one more piece of text (`data: {…}` and a blank 
 nothing else that the chain would look at), it makes the TextDelta itself and passes it to the one behind.
 
 It does so only while the chain can have nothing to add: at the end of an event, after one that went through the chain and
-came out as one TextDelta, the same that the plain path makes of it, in a stream whose id and model are known, and for a
-choice that has begun. Anything else goes through the chain, and so does what follows, until that is so again. Whoever
+came out as one TextDelta, the same that the plain path makes of it, in a stream whose id and model are known; for each
+choice by itself. Anything else goes through the chain, and so does what follows, until that is so again. Whoever
 looks on is shown the chain alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -80,7 +80,6 @@ class _PlainPath(Detour[bytes, Event]):
             came.last = event
             if type(event) is Started:
                 came.named = bool(event.id and event.model)
-                came.started.add(event.choice)
             out.on_next(event)
 
         yield on_next
@@ -91,17 +90,18 @@ class _PlainPath(Detour[bytes, Event]):
         if came is None:
             yield out.on_next
             return
-        emit, started, slowly = came.emit, came.started, out.on_next
+        emit, slowly = came.emit, out.on_next
         tail = b""  # of an event that has begun: nothing can come of it before its blank line
         between = False  # the chain has seen whole events only
         line_ended = False  # and if not, whether the last read ended a line
-        plain = False  # and the last one was plain
+        plain: set[int] = set()  # the choices for which the last one was plain
 
         def on_next(read: bytes) -> None:
-            nonlocal tail, between, plain
+            nonlocal tail, between, line_ended
             if type(read) is not bytes or 13 in read:
                 let_go()
                 slowly(read)
+                line_ended = read[-1:] == b"\n"
                 return
             if not between:
                 read = catch_up(read)
@@ -121,7 +121,7 @@ class _PlainPath(Detour[bytes, Event]):
                         by_the_chain(line)
                     else:
                         text = choice.delta.content
-                        if choice.index not in started:
+                        if choice.index not in plain:
                             by_the_chain(line)
                         elif text:
                             emit(TextDelta(text, choice.index))
@@ -136,14 +136,18 @@ class _PlainPath(Detour[bytes, Event]):
                 let_go()
 
         def by_the_chain(event: bytes) -> None:
-            nonlocal plain
             before = came.count
             slowly(event + b"\n\n")
-            plain = came.named and came.count == before + 1 and _is_plain(event, came.last)
+            last = came.last
+            if came.named and came.count == before + 1 and type(last) is TextDelta and _is_plain(event, last):
+                plain.add(last.choice)
+            else:
+                plain.clear()
 
         def let_go() -> None:
-            nonlocal tail, between, plain, line_ended
-            between = plain = False
+            nonlocal tail, between, line_ended
+            between = False
+            plain.clear()
             line_ended = tail[-1:] == b"\n"
             if tail:
                 held, tail = tail, b""
@@ -172,17 +176,16 @@ class _PlainPath(Detour[bytes, Event]):
 class _Came:
     """What has come out of the chain."""
 
-    __slots__ = ("count", "emit", "last", "named", "started")
+    __slots__ = ("count", "emit", "last", "named")
 
     def __init__(self, emit: Callable[[Event], None]) -> None:
         self.emit = emit
         self.count = 0
         self.last: Event | None = None
         self.named = False
-        self.started: set[int] = set()  # the choices that have begun
 
 
-def _is_plain(event: bytes, made: Any) -> bool:
+def _is_plain(event: bytes, made: TextDelta) -> bool:
     """Would the plain path have made the same of this event as the chain did?"""
     if not event.startswith(b"data: {") or b"\n" in event:
         return False

@@ -1,5 +1,10 @@
 """Where bytes come from, the ready-made chains, the conversation, and where events go."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from pipeline.chat._completion import completion
 from pipeline.chat._decode import decode
 from pipeline.chat._retry import Retry
@@ -11,4 +16,41 @@ from pipeline.sources._reads import reads
 from pipeline.sources._replay import replay
 from pipeline.sources._timeouts import Timeouts
 
-__all__ = ["Pull", "Retry", "Timeouts", "Tool", "completion", "decode", "iterate", "reads", "replay", "request", "run_tools", "tool"]
+if TYPE_CHECKING:
+    from pipeline.sinks import StreamParser, callbacks, collect, console, log, tap
+
+__all__ = [
+    "Pull",
+    "Retry",
+    "StreamParser",
+    "Timeouts",
+    "Tool",
+    "callbacks",
+    "collect",
+    "completion",
+    "console",
+    "decode",
+    "iterate",
+    "log",
+    "reads",
+    "replay",
+    "request",
+    "run_tools",
+    "tap",
+    "tool",
+]
+
+_LATE = {name: "pipeline.sinks" for name in ("StreamParser", "callbacks", "collect", "console", "log", "tap")}
+"""Names that are imported when they are first asked for: what draws takes longer to import than what streams."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(importlib.import_module(_LATE[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -173,8 +173,9 @@ class _Talk(abc.DisposableBase):
     def _emit(self, event: Event) -> None:
         try:
             self._observer.on_next(event)
-        except BaseException:
-            self.dispose()
+        except BaseException:  # it has left; what runs is stopped by who reads its results
+            self._over()
+            self._current.dispose()
             raise
 
     def _round_ended(self) -> None:
@@ -214,8 +215,9 @@ class _Talk(abc.DisposableBase):
             return
         turn = self._begin(message)
         self._runs(turn)
-        for result in turn.results(self._seconds_left()):
-            self._emit(result)
+        with contextlib.closing(turn.results(self._seconds_left())) as results:
+            for result in results:
+                self._emit(result)
         self._answered(message, turn)
 
     async def _answer_in_task(self, message: Message) -> None:

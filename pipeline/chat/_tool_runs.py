@@ -17,7 +17,7 @@ import logging
 import queue
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, TypeAlias
 
@@ -73,7 +73,7 @@ class Turn:
 
     # ------------------------------------------------------------------------------------------------ blocking
 
-    def results(self, seconds: float | None) -> Iterator[ToolResult]:
+    def results(self, seconds: float | None) -> Generator[ToolResult, None, None]:
         """Run the calls in threads; each result when its turn has come. Ends early when it is left, or time is up."""
         until = None if seconds is None else time.monotonic() + seconds
         waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
@@ -183,16 +183,15 @@ class OwnLoop:
 
     def result(self, awaitable: Awaitable[Any]) -> Any:
         """Wait for it in this thread."""
-        awaited = _awaited(awaitable)
         with self._lock:
             if self._closed:
-                awaited.close()
+                getattr(awaitable, "close", bool)()
                 raise RuntimeError("the conversation is over")
             if self._loop is None:
                 started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = Future()
                 threading.Thread(target=asyncio.run, args=(_serve(started),), daemon=True, name="rxchat tools").start()
                 self._loop, self._over = started.result()
-            future = asyncio.run_coroutine_threadsafe(awaited, self._loop)
+            future = asyncio.run_coroutine_threadsafe(_awaited(awaitable), self._loop)
         return future.result()
 
     def close(self) -> None:

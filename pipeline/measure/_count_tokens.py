@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
+
 from operators import (
     Conversation,
     Event,
@@ -22,7 +23,6 @@ from operators import (
     Usage,
     operator,
 )
-
 from pipeline.measure._token_counter import TokenCounter, token_counter
 
 MakeCounter: TypeAlias = Callable[[str | None], TokenCounter]

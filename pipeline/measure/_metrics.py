@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import field
+
 from operators import (
     AudioDelta,
     Event,
@@ -18,8 +20,7 @@ from operators import (
     Usage,
     operator,
 )
-from operators._events import StreamEvent
-
+from operators._stream_event import StreamEvent
 from pipeline.measure._quantiles import Quantiles
 from pipeline.measure._source_facts import SourceFacts
 
@@ -65,7 +66,7 @@ class Metrics(StreamEvent, frozen=True):
     reads: int = 0
     bytes: int = 0
     heartbeats: int = 0
-    events: dict[str, int] = {}
+    events: dict[str, int] = field(default_factory=dict)
     attempts: int = 1
     round: int | None = None
     error: str | None = None
@@ -88,7 +89,7 @@ def metrics(out: Out[Event | Metrics], *, stall: float = 1.0) -> Stage[Event]:
     >>> found = []
     >>> replay([body]).pipe(decode(), metrics()).subscribe(found.append) and None
     >>> found[-1].events, found[-1].characters, found[-1].bytes, found[-1].heartbeats
-    ({'Started': 1, 'TextDelta': 1, 'Finish': 1}, 2, 103, 1)
+    ({'Started': 1, 'TextDelta': 1, 'Finish': 1}, 2, 94, 1)
     """
     if not stall > 0:
         raise ValueError(f"metrics(stall=…) is a number of seconds above 0, not {stall!r}")

@@ -21,7 +21,7 @@ class Quantiles:
     >>> for hundredths in range(1, 101):
     ...     times.add(hundredths / 100)
     >>> [round(times.at(part), 2) for part in (0.5, 0.9, 0.99)]
-    [0.5, 0.9, 0.98]
+    [0.5, 0.9, 0.99]
     """
 
     __slots__ = ("_buckets", "_zeros", "count", "largest", "smallest")

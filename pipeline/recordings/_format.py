@@ -24,8 +24,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 from msgspec import Struct
-from operators import StreamError
 
+from operators import StreamError
 from pipeline._redact import redact_text
 
 FORMAT = "rxchat recording"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import logging
 import os
 import threading
@@ -13,10 +13,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from operators import Operator, Out, Spy, Stage, current_spy, operator, watched_by
-from operators._spy import Spies
 from reactivex import Observable
 
+from operators import Operator, Out, Spy, Stage, current_spy, operator, watched_by
+from operators._spy import Spies
 from pipeline._redact import MASK, is_secret, redact_headers, redact_text, redact_url
 from pipeline.recordings._format import (
     FORMAT,
@@ -62,7 +62,8 @@ def record(
     >>> path = tempfile.mktemp()
     >>> with record(path):
     ...     replay([b"data: 1\n", b"\n"]).pipe(lines()).subscribe() and None
-    >>> replay(path, speed=0).subscribe(print) and None
+    >>> from pipeline.recordings import replayed
+    >>> replayed(path, speed=0).subscribe(print) and None
     b'data: 1\n'
     b'\n'
     """
@@ -117,7 +118,7 @@ class _File:
         self._streams = self._running = 0
         self._leaving = self._broken = False
         self._fd: int | None = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
-        started = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+        started = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
         self._append(encode(Header(FORMAT, VERSION, started)))
 
     def now(self) -> float:
@@ -166,7 +167,11 @@ class _Lane(Spy):
     """Writes what one source says. One without a stream of its own takes the next number when something is said."""
 
     def __init__(
-        self, file: _File, stream: int | None = None, attempt: int = 1, round: int | None = None  # noqa: A002
+        self,
+        file: _File,
+        stream: int | None = None,
+        attempt: int = 1,
+        round: int | None = None,  # noqa: A002
     ) -> None:
         self._file, self._stream, self._attempt, self._round = file, stream, attempt, round
         self._began = file.now()

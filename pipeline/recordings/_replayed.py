@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
 
-from operators import Spy
 from reactivex import Observable, abc
 from reactivex.disposable import SerialDisposable
 from reactivex.scheduler import VirtualTimeScheduler
 from reactivex.scheduler.trampolinescheduler import TrampolineScheduler
 
+from operators import Spy
 from pipeline.recordings._recording import RecordedEnd, RecordedRead, Recording
 from pipeline.sources._blocking import BlockingSource
 from pipeline.sources._gate import Gate, Held
@@ -52,7 +52,7 @@ def replayed(
     b'data: 1\n'
     b'\n'
     """
-    if speed != "virtual" and not (isinstance(speed, (int, float)) and 0 <= speed < float("inf")):
+    if speed != "virtual" and not 0 <= speed < float("inf"):
         raise ValueError(f'speed is a number of at least 0, or "virtual"; not {speed!r}')
     if read_size is not None and read_size < 1:
         raise ValueError(f"read_size is a number of bytes of at least 1, not {read_size}")
@@ -93,14 +93,14 @@ class Replayed(BlockingSource):
 class _Body:
     """The reads, each when it is due; waiting blocks the thread."""
 
-    phase = None
+    phase: str | None = None
     reusable = False
 
     def __init__(self, reads: Sequence[RecordedRead], end: RecordedEnd, rate: float) -> None:
         self._reads, self._end, self._rate = reads, end, rate
         self._was_cut = threading.Event()
 
-    def open(self, spy: Spy | None) -> Iterator[bytes]:
+    def open(self, spy: Spy | None) -> Iterator[bytes]:  # noqa: ARG002
         began = time.monotonic()
         for read in self._reads:
             if self._waited(began, read.at):

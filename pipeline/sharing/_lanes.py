@@ -28,19 +28,10 @@ class Lane(ABC):
     """One sink on one stream. It is `over` when the sink has had the end, or has been cut off."""
 
     over = False
-    lossless = False
 
     def __init__(self, calls: Calls) -> None:
         self.name, self._calls = calls.name, calls
         self._error: Exception | None = None  # how the stream ended
-
-    @property
-    def has_room(self) -> bool:
-        return True
-
-    @property
-    def waiting(self) -> int:
-        return 0
 
     @abstractmethod
     def offer(self, event: Any) -> None:
@@ -111,7 +102,7 @@ class Queued(Lane):
 
     def offer(self, event: Any) -> None:
         if self._buffer.bursting:
-            self.end(LimitExceeded(f"the sink {self.name} is too slow for a stream that cannot be held back"))
+            self._burst()
             return
         with self._changed:
             if self._ended or self.over:
@@ -122,6 +113,12 @@ class Queued(Lane):
         if news:
             self._wake()
 
+    def _burst(self) -> None:
+        if not self._ended:
+            error = LimitExceeded(f"{self.waiting} events wait for {self.name}: this stream cannot be held back")
+            log.error("the sink %s is cut off: %s", self.name, error)
+            self.end(error)
+
     def end(self, error: Exception | None) -> None:
         with self._changed:
             if self._ended or self.over:
@@ -130,6 +127,9 @@ class Queued(Lane):
         self._wake()
 
     def cut(self) -> None:
+        with self._changed:
+            while len(self._buffer):
+                self._buffer.take()
         self._close()
         self._wake()
 

@@ -12,7 +12,7 @@ from reactivex.internal import default_error, noop
 from reactivex.scheduler import CurrentThreadScheduler, VirtualTimeScheduler
 
 from operators._operator import on_trampoline
-from pipeline.sharing._lanes import Direct, Lane, log
+from pipeline.sharing._lanes import Direct, Lane, Queued, log
 from pipeline.sharing._passing import Passing
 from pipeline.sharing._policies import Paced
 from pipeline.sharing._progress import Progress, running_loop
@@ -109,7 +109,7 @@ class _Sharing(abc.DisposableBase):
         self._below, self._drain_seconds = below, drain_seconds
         self._progress = Progress()
         self._lanes = [_lane(sink, self._progress, scheduler) for sink in sinks]
-        self._holding = [lane for lane in self._lanes if lane.lossless]
+        self._holding = _lossless(self._lanes)
         self._scheduler, self._held = scheduler, scheduler if isinstance(scheduler, Held) else None
         if self._held is None and self._holding and not isinstance(scheduler, VirtualTimeScheduler):
             self._scheduler = self._held = Passing(scheduler)
@@ -132,17 +132,22 @@ class _Sharing(abc.DisposableBase):
             self._release()
 
     def _receive(self, event: Any) -> None:
-        if self._left or self._ending:
+        if self._is_over():
             return
         try:
             for lane in self._lanes:
                 lane.offer(event)
+            if self._is_over():  # a sink has ended the stream
+                return
             self._below.on_next(event)
             if not self.has_room() and self._may_block():
                 self._wait_for_room()
         except BaseException:
             self.dispose()
             raise
+
+    def _is_over(self) -> bool:
+        return self._left or self._ending
 
     # ------------------------------------------------------------------------------------------------ holding back
 
@@ -168,7 +173,7 @@ class _Sharing(abc.DisposableBase):
     # ------------------------------------------------------------------------------------------------ the end
 
     def _end(self, error: Exception | None) -> None:
-        if self._left or self._ending:
+        if self._is_over():
             return
         self._ending = True
         if not self._end_lanes(error):
@@ -213,7 +218,7 @@ class _Sharing(abc.DisposableBase):
         """What the end waits for, and for how many seconds: all lanes for a moment, then those that may lose nothing."""
         began, limit = time.monotonic(), self._drain_seconds
         yield lambda: all(lane.over for lane in lanes), MOMENT if limit is None else min(limit, MOMENT)
-        lossless = [lane for lane in lanes if lane.lossless]
+        lossless = _lossless(lanes)
         left = None if limit is None else max(0.0, began + limit - time.monotonic())
         yield lambda: all(lane.over for lane in lossless), left
         for lane in lossless:
@@ -259,6 +264,10 @@ class _Sharing(abc.DisposableBase):
         upstream, self._upstream = self._upstream, None
         if upstream is not None:
             (getattr(upstream, "finish", upstream.dispose) if self._finishing else upstream.dispose)()
+
+
+def _lossless(lanes: Sequence[Lane]) -> list[Queued]:
+    return [lane for lane in lanes if isinstance(lane, Queued) and lane.lossless]
 
 
 def _lane(sink: Calls | Paced, progress: Progress, scheduler: abc.SchedulerBase | None) -> Lane:

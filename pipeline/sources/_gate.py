@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from reactivex import abc
 from reactivex.disposable import Disposable, SingleAssignmentDisposable
-from reactivex.scheduler.scheduler import Scheduler
+from reactivex.scheduler.periodicscheduler import PeriodicScheduler
 
 _numbers = itertools.count()
 
@@ -28,7 +28,7 @@ class Hold(Protocol):
         """Return when there is room."""
 
 
-class Held(Scheduler):
+class Held(PeriodicScheduler):
     """A scheduler that an async source of ours waits at before each read, until all of its `holds` have room."""
 
     blocking = False  # the consumer blocks its thread: no event loop can run under it

@@ -118,6 +118,11 @@ class _Asked:
         return bool(response.status_code < 300)
 
 
+def _is_raw(response: Any) -> bool:
+    """Nothing to decompress, and not there already, as a mocked response is: so it can be read the cheaper way."""
+    return "content-encoding" not in response.headers and not response.is_stream_consumed
+
+
 _STEPS = ("connect_tcp.started", "start_tls.started", "send_request_headers.started", "receive_response_headers.started")
 """Where a request that was cut goes no further."""
 
@@ -138,7 +143,7 @@ class _BlockingBody:
         self.phase = "idle"
         if asked.timeouts is not None:
             limits["read"] = asked.timeouts.idle
-        reads: Iterator[bytes] = response.iter_bytes() if "content-encoding" in response.headers else response.iter_raw()
+        reads: Iterator[bytes] = response.iter_raw() if _is_raw(response) else response.iter_bytes()
         if not asked.answered(response, spy):
             raise http_error(response.status_code, header_map(response.headers), start_of(reads))
         return reads
@@ -187,10 +192,9 @@ class _BlockingBody:
 
 
 class _AsyncBody:
-    reusable = True
-
     def __init__(self, asked: _Asked) -> None:
         self.phase: str | None = "first"
+        self.client = asked.client
         self.idle = asked.timeouts.idle if asked.timeouts is not None else None
         self._asked = asked
         self._response: Any = None
@@ -202,9 +206,7 @@ class _AsyncBody:
         self.phase = "idle"
         if asked.timeouts is not None:
             limits["read"] = asked.timeouts.idle
-        reads: AsyncIterator[bytes] = (
-            response.aiter_bytes() if "content-encoding" in response.headers else response.aiter_raw()
-        )
+        reads: AsyncIterator[bytes] = response.aiter_raw() if _is_raw(response) else response.aiter_bytes()
         if not asked.answered(response, spy):
             raise http_error(response.status_code, header_map(response.headers), await start_of_async(reads))
         return reads

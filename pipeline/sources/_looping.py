@@ -17,6 +17,9 @@ from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS, Guard, Observer
 _running: set[asyncio.Task[None]] = set()
 """Tasks that read. The event loop itself holds them only weakly."""
 
+_draining: dict[int, set[asyncio.Task[None]]] = {}
+"""Those whose stream has ended and whose connection will be free in a moment, by the id of the client."""
+
 
 class AsyncBody(Protocol):
     """Something to read that is opened, read and closed in one task."""
@@ -25,8 +28,8 @@ class AsyncBody(Protocol):
     """Which timeout a wait now would run into: "first" or "idle"."""
     idle: float | None
     """Seconds without a read after which the stream has timed out."""
-    reusable: bool
-    """It has a connection that can be used again when it was read to its end."""
+    client: object
+    """What will use its connection again when it was read to its end; None if nothing will."""
 
     async def open(self, spy: Spy | None) -> AsyncIterator[bytes]: ...
 
@@ -120,6 +123,7 @@ class _Reading(Subscription):
         drained = 0
         if gate is not None:
             await gate.passed()
+        await self._until_drained()
         self._opened = True
         if guard is not None:
             guard.started(self.abort)
@@ -161,6 +165,12 @@ class _Reading(Subscription):
             if self._left and not self._finishing:
                 return
 
+    async def _until_drained(self) -> None:
+        """Wait for the connections of streams that have ended: they come sooner than a new one would be made."""
+        found = [task for task in _draining.get(id(self._body.client), ()) if task.get_loop() is self._loop]
+        if found:
+            await asyncio.wait(found)
+
     def _watch(self, idle: float) -> None:
         """Time out if the read that is awaited has taken too long; else look again when it could have."""
         since = self._since
@@ -179,11 +189,17 @@ class _Reading(Subscription):
         return True
 
     def finish(self) -> None:
-        if not self._body.reusable:
+        if self._body.client is None:
             self.dispose()
         elif not self._left:
             self._left = self._finishing = True
-            self._call(lambda: self._loop.call_later(DRAIN_SECONDS, self._task.cancel) and None)
+            self._call(self._drain)
+
+    def _drain(self) -> None:
+        self._loop.call_later(DRAIN_SECONDS, self._task.cancel)
+        key = id(self._body.client)
+        _draining.setdefault(key, set()).add(self._task)
+        self._task.add_done_callback(lambda task: _drained(key, task))
 
     def dispose(self) -> None:
         if not self._left or self._finishing:
@@ -209,6 +225,12 @@ class _Reading(Subscription):
         self._loop.call_exception_handler(
             {"message": "a subscriber raised; its stream was closed", "exception": error, "task": self._task}
         )
+
+
+def _drained(key: int, task: asyncio.Task[None]) -> None:
+    _draining[key].discard(task)
+    if not _draining[key]:
+        del _draining[key]
 
 
 class _SubscriberRaised(Exception):

@@ -109,7 +109,7 @@ class _Awaited:
 
     phase = "idle"
     idle = None
-    reusable = False
+    client = None
 
     def __init__(self, begin: Callable[[], AsyncIterator[bytes]]) -> None:
         self._begin = begin
@@ -199,10 +199,9 @@ def _socket_of(response: Any) -> Any:
 class _AsyncResponse:
     phase = "idle"
     idle = None
-    reusable = True
 
     def __init__(self, response: Any) -> None:
-        self._response = response
+        self._response = self.client = response  # its client is not known; the connection is read to its end all the same
 
     async def open(self, spy: Spy | None) -> AsyncIterator[bytes]:
         response = self._response

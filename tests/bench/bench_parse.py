@@ -1,6 +1,6 @@
 """What parsing costs: decode() against a plain hand-written loop over the same reads, in one run.
 
-    python tests/bench/bench_parse.py
+    python tests/bench/bench_parse.py [--quick]
 
 The plain loop is the floor: it splits at blank lines, takes the `data: ` prefix off, decodes with a typed msgspec decoder
 and hands the text on; it knows none of the wire's oddities. Both are run in turn, many times; ratios are of medians.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import json
 import statistics
+import sys
 import time
 from collections.abc import Callable, Iterable
 
@@ -88,12 +89,20 @@ def ratio(reads: list[bytes], runs: int = 15) -> tuple[float, float]:
     return statistics.median(ratios), statistics.median(times["plain"])
 
 
+TARGETS = {"16 KiB a read": 2.6, "1,460 bytes a read": 2.7, "one event a read": 2.7}
+
+
 def main() -> None:
-    events = 10_000
+    quick = "--quick" in sys.argv
+    events = 2_000 if quick else 10_000
     whole = body(events)
+    worst = 0.0
     for name, size in (("16 KiB a read", 16_384), ("1,460 bytes a read", 1_460), ("one event a read", None)):
-        found, floor = ratio(cut(whole, size))
+        found, floor = ratio(cut(whole, size), runs=7 if quick else 15)
+        worst = max(worst, found / TARGETS[name])
         print(f"{name:>20}: decode() costs {found:.2f} × the plain loop ({floor / events * 1e6:.2f} µs an event)")
+    if quick and worst > 2:
+        sys.exit("a ratio is worse than twice its target")
 
 
 if __name__ == "__main__":

@@ -257,8 +257,13 @@ def test_two_choices_interleaved_the_second_first() -> None:
 
 @pytest.mark.parametrize("key", ["reasoning_content", "reasoning", "reasoning_text", "thinking"])
 def test_reasoning_under_every_key(key: str) -> None:
-    """With content null, then content with the reasoning null."""
-    said = (chunk({"content": None, key: "sum of"}), chunk({key: " it"}), chunk({"content": "4", key: None}), STOP)
+    """With content null or empty, then content with the reasoning null."""
+    said = (
+        chunk({"content": None, key: "sum of"}),
+        chunk({"content": "", key: " it"}),
+        chunk({"content": "4", key: None}),
+        STOP,
+    )
     assert told(*said) == [ReasoningDelta("sum of"), ReasoningDelta(" it"), TextDelta("4"), Finish("stop")]
 
 

@@ -77,7 +77,7 @@ class Call:
         self.connection.sendall("\r\n".join([*lines, "", ""]).encode())
 
     def send(self, *reads: bytes) -> None:
-        for read in reads:
+        for read in filter(None, reads):
             self.connection.sendall(b"%x\r\n%s\r\n" % (len(read), read) if self._chunked else read)
 
     def end(self) -> None:

@@ -52,7 +52,9 @@ def says(*texts: str, finish: str | None = "stop", usage: tuple[int, int] | None
     return Reply([*(delta(content=text) for text in texts), *_end(finish, usage), done])
 
 
-def calls(*made: tuple[str, str, str], finish: str | None = "tool_calls", usage: tuple[int, int] | None = None) -> Reply:
+def calls(
+    *made: tuple[str, str, str], finish: str | None = "tool_calls", usage: tuple[int, int] | None = None
+) -> Reply:
     """Tool calls, each (id, name, arguments), the arguments in two deltas."""
     parts = []
     for index, (id_, name, arguments) in enumerate(made):

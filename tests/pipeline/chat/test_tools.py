@@ -108,7 +108,7 @@ def test_name_and_description_may_be_given() -> None:
 
 
 def test_types() -> None:
-    def f(  # type: ignore[no-untyped-def]  # noqa: PLR0917
+    def f(  # type: ignore[no-untyped-def]
         a: int,
         b: Optional[int],  # noqa: UP045
         c: list[str],
@@ -327,7 +327,7 @@ def test_tools_by_name_or_as_a_list() -> None:
 
 
 @tool
-def everything(  # noqa: PLR0917
+def everything(
     n: int = 0,
     x: float = 0,
     flag: bool = False,

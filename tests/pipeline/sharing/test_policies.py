@@ -6,6 +6,7 @@ import pytest
 import reactivex
 from hypothesis import given
 from hypothesis import strategies as st
+from reactivex import operators as ops
 
 from operators import (
     Event,
@@ -162,7 +163,7 @@ _events = st.one_of(
 
 
 def folded(events: list[Event]) -> list[Any]:
-    return reactivex.from_iterable(events).pipe(message(), reactivex.operators.to_list()).run()
+    return reactivex.from_iterable(events).pipe(message(), ops.to_list()).run()
 
 
 @given(st.lists(_events, max_size=30), st.data())

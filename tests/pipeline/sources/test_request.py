@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import socket
 import threading
 import zlib
@@ -11,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from reactivex import operators as ops
 
 from operators import ConnectionLost, HttpError, ProtocolError, StreamTimeout
 from pipeline import Timeouts, request
@@ -51,29 +51,15 @@ def test_reads_are_emitted_as_they_come(kind: Kind) -> None:
         call.head()
         call.send(b"first")
         assert go.wait(LONG), "the first read has not come before the second was sent"
-        call.answer  # noqa: B018
         call.send(b"other")
         call.end()
 
     with WireServer(script) as server:
 
         def make(client: Any) -> Any:
-            return request(server.url, client=client)
+            return request(server.url, client=client).pipe(ops.do_action(lambda _: go.set()))
 
-        if kind.looping:
-
-            async def work(client: Any) -> None:
-                sub = Sub(then=lambda _: go.set())
-                make(client).subscribe(sub)
-                await until(lambda: sub.ends)
-                assert sub.values == [b"first", b"other"]
-
-            kind.act(work)
-        else:
-            with kind.client() as client:
-                sub = Sub(then=lambda _: go.set())
-                make(client).subscribe(sub)
-                assert sub.values == [b"first", b"other"]
+        assert kind.run(make).values == [b"first", b"other"]
 
 
 def test_without_a_client_one_is_shared_and_keeps_its_connections() -> None:
@@ -116,12 +102,7 @@ def test_a_compressed_body_is_decompressed_as_it_comes(kind: Kind, encoding: str
         call.send(packer.compress(b"other") + packer.flush())
         call.end()
 
-    class Going(Sub):
-        pass
-
     def make(client: Any) -> Any:
-        from reactivex import operators as ops
-
         return request(server.url, client=client).pipe(ops.do_action(lambda _: go.set()))
 
     with WireServer(script) as server:
@@ -129,8 +110,7 @@ def test_a_compressed_body_is_decompressed_as_it_comes(kind: Kind, encoding: str
 
 
 def test_a_body_that_cannot_be_decompressed_is_a_protocol_error(kind: Kind) -> None:
-    broken = gzip.compress(b"first" * 100)[:20] + b"junk" * 10
-    with WireServer(answers(broken, headers={"content-encoding": "gzip"})) as server:
+    with WireServer(answers(b"no gzip at all", headers={"content-encoding": "gzip"})) as server:
         error = kind.run(lambda client: request(server.url, client=client)).end
     assert isinstance(error, ProtocolError)
     assert error.message.startswith("the body cannot be decompressed: ")
@@ -159,8 +139,6 @@ def test_a_connection_that_is_reset_is_connection_lost_after_all_that_came(kind:
         call.reset()
 
     def make(client: Any) -> Any:
-        from reactivex import operators as ops
-
         return request(server.url, client=client).pipe(ops.do_action(lambda _: read.set()))
 
     with WireServer(script) as server:
@@ -309,8 +287,6 @@ def test_a_slow_consumer_does_not_make_the_stream_idle(kind: Kind) -> None:
         handled.set()
 
     def make(client: Any) -> Any:
-        from reactivex import operators as ops
-
         return request(server.url, client=client, timeouts=Timeouts(idle=0.1)).pipe(ops.do_action(slow))
 
     with WireServer(script) as server:

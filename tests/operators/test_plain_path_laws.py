@@ -1,0 +1,157 @@
+"""The plain path past a chain from bytes to events: faster, and never to be noticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from reactivex import operators as ops
+
+from operators import (
+    ConnectionLost,
+    Event,
+    Finish,
+    Operator,
+    Started,
+    TextDelta,
+    chunks,
+    deltas,
+    event_stream,
+    lines,
+    payloads,
+    sse,
+    watched_by,
+)
+from operators._plain_path import with_plain_path
+from tests.support import COMPLETED, WAYS, Cold, Onlooker, Seen, Way, body_of, call, chunk, cut_at, cuts, identity
+
+RUN = WAYS[0].run
+
+
+def chain(**options: Any) -> Operator[bytes, Event]:
+    return event_stream().then(lines()).then(sse()).then(payloads()).then(chunks(**options)).then(deltas())
+
+
+def event(payload: Any) -> bytes:
+    return body_of(payload, done=False)
+
+
+PLAIN = [event(chunk({"content": text})) for text in ("a", "é\n", "", "\u2028")]
+EVENTS = [
+    *PLAIN * 3,
+    event(chunk({"content": "b"}, choice=1)),
+    event({"id": "c1", "choices": [{"index": 0, "delta": {"content": "nameless"}}]}),
+    event({"choices": [{"delta": {"content": "no index"}}]}),
+    event(chunk({"content": "ok \ud83d"})),
+    event(chunk({"content": "\ude00!"})),
+    event(chunk({"content": "r", "reasoning": "hm"})),
+    event(chunk({"content": "n", "reasoning": "", "refusal": None})),
+    event(chunk({"content": ["p"]})),
+    event(chunk({"content": "s"}, "stop")),
+    event(chunk({"content": "u"}, usage={"total_tokens": 1})),
+    event(chunk({"content": "e"}, error={"message": "bad"})),
+    event(call(0, "a", "f", "{}")),
+    event(b"not json"),
+    event(b"null"),
+    event(b"[DONE]"),
+    b": hello\n\n",
+    b"\n",
+    b"data: {\ndata: }\n\n",
+    b"event: error\ndata: {}\n\n",
+    PLAIN[0].replace(b"data: ", b"data:"),
+    PLAIN[0].replace(b"\n", b"\r\n"),
+    PLAIN[0][:-1],
+    PLAIN[0][:9],
+    b"id: 1\n" + PLAIN[0],
+    event(chunk({"content": "x" * 5000})),
+]
+
+
+@given(
+    st.lists(st.sampled_from(EVENTS), max_size=10),
+    st.lists(st.integers(0, 3000), max_size=10) | st.integers(1, 50),
+    st.sampled_from([COMPLETED, None, ConnectionLost("gone")]),
+    st.sampled_from(["raise", "skip"]),
+    st.integers(0, 4),
+)
+@settings(max_examples=300)
+@example([PLAIN[0], PLAIN[0], event(chunk({"content": "b"}, choice=1))], [], COMPLETED, "raise", 0)
+def test_the_plain_path_changes_nothing(events: list[bytes], cut: Any, end: Any, errors: str, take: int) -> None:
+    """The same events and the same end as the chain alone, in any cut, left early or not, whatever the body is."""
+    body = b"".join(events)
+    reads = cuts(body, cut) if isinstance(cut, int) else cut_at(body, cut)
+    stages = [ops.take(take)] if take else []
+    alone = RUN(reads, chain(errors=errors), *stages, end=end)
+    fast = RUN(reads, with_plain_path(chain(errors=errors)), *stages, end=end)
+    assert fast.values == alone.values
+    assert (type(fast.end), str(fast.end)) == (type(alone.end), str(alone.end))
+
+
+def test_a_plain_event_does_not_wait_for_what_follows(each_way: Way) -> None:
+    """It is there as soon as its blank line is, byte by byte and read by read."""
+    body = [*PLAIN[:2], *PLAIN[:2]]
+    for reads in (body, [byte for read in body for byte in cuts(read, 1)]):
+        seen = each_way.run(reads, with_plain_path(chain()), end=None)
+        assert seen.values == [Started("c1", "m"), *[TextDelta("a"), TextDelta("é\n")] * 2]
+
+
+def test_it_goes_past_the_chain() -> None:
+    """Else it would be of no use: the stages of the chain see the first events only."""
+    seen: list[bytes] = []
+
+    def tapped() -> Operator[bytes, Event]:
+        from operators import Out, Stage, operator
+
+        @operator
+        def tap(out: Out[bytes]) -> Stage[bytes]:
+            def on_next(read: bytes) -> None:
+                seen.append(read)
+                out.on_next(read)
+
+            yield on_next
+
+        return tap().then(chain())
+
+    body = [event(chunk({"content": "a"}))] * 5
+    assert len(RUN(body, with_plain_path(tapped()), end=None).values) == 6
+    assert 0 < len(seen) < 5
+
+
+def test_reads_that_are_no_bytes_are_left_to_the_chain() -> None:
+    """It takes bytearrays, and says what is wrong with text."""
+    assert RUN([bytearray(read) for read in PLAIN], with_plain_path(chain()), end=None).values[1] == TextDelta("a")
+    assert isinstance(RUN(["data: x"], with_plain_path(chain())).end, TypeError)
+
+
+def test_who_looks_on_is_shown_the_chain_alone() -> None:
+    """Its names, and every value on its lanes."""
+    shown: list[tuple[str, ...]] = []
+
+    class Looker(Onlooker):
+        def chain(self, stages: tuple[str, ...]) -> Any:
+            shown.append(stages)
+            return super().chain(stages)
+
+    operator = with_plain_path(chain())
+    seen: Any = Seen()
+    with watched_by(Looker()):
+        Cold([*PLAIN, event(chunk(finish="stop"))]).pipe(operator).subscribe(seen)
+    assert shown == [chain().names]
+    assert repr(operator) == repr(chain())
+    assert seen.values[-1] == Finish("stop")
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_an_observable_in_between_leaves_the_chain_alone(place: int) -> None:
+    """The two stages around it do not find each other, and hand on what comes."""
+    whole = with_plain_path(chain())
+    source: Any = Cold([*PLAIN, event(chunk(finish="stop"))])
+    for number, (name, kernel) in enumerate(zip(whole.names, whole.kernels, strict=True)):
+        source = Operator((name,), (kernel,))(source)
+        if number == place:
+            source = identity(source)
+    seen: Any = Seen()
+    source.subscribe(seen)
+    assert seen.values == RUN([*PLAIN, event(chunk(finish="stop"))], chain()).values
