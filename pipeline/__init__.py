@@ -17,30 +17,40 @@ from pipeline.sources._replay import replay
 from pipeline.sources._timeouts import Timeouts
 
 if TYPE_CHECKING:
+    from pipeline.sharing import Paced, block, coalesce, drop_oldest, latest, share_to
     from pipeline.sinks import StreamParser, callbacks, collect, console, log, tap
 
 __all__ = [
+    "Paced",
     "Pull",
     "Retry",
     "StreamParser",
     "Timeouts",
     "Tool",
+    "block",
     "callbacks",
+    "coalesce",
     "collect",
     "completion",
     "console",
     "decode",
+    "drop_oldest",
     "iterate",
+    "latest",
     "log",
     "reads",
     "replay",
     "request",
     "run_tools",
+    "share_to",
     "tap",
     "tool",
 ]
 
-_LATE = {name: "pipeline.sinks" for name in ("StreamParser", "callbacks", "collect", "console", "log", "tap")}
+_LATE = {
+    **dict.fromkeys(("StreamParser", "callbacks", "collect", "console", "log", "tap"), "pipeline.sinks"),
+    **dict.fromkeys(("Paced", "block", "coalesce", "drop_oldest", "latest", "share_to"), "pipeline.sharing"),
+}
 """Names that are imported when they are first asked for: what draws takes longer to import than what streams."""
 
 

@@ -27,6 +27,8 @@ from pipeline.measure._source_facts import SourceFacts
 CONTENT = (TextDelta, ReasoningDelta, RefusalDelta, ToolCallDelta, AudioDelta)
 """What a model generates: a chunk of any of these is an output chunk, a heartbeat is none."""
 
+_CONTENT = frozenset(CONTENT)
+
 
 class Metrics(StreamEvent, frozen=True):
     """What was measured of one stream, or of one round of a conversation. Times are in seconds; None is unknown.
@@ -100,14 +102,17 @@ def metrics(out: Out[Event | Metrics], *, stall: float = 1.0) -> Stage[Event]:
 
     def on_next(event: Event) -> None:
         nonlocal measure
-        if isinstance(event, RoundStarted):
-            if measure.events:
-                out.on_next(measure.metrics(now()))
-            facts.clear()
-            measure = _Measure(now(), facts, stall, event.round)
-        elif isinstance(event, Restarted):
-            measure.restart()
-        measure.add(event, now())
+        if type(event) in _CONTENT:
+            measure.content(event, now())
+        else:
+            if isinstance(event, RoundStarted):
+                if measure.counts:
+                    out.on_next(measure.metrics(now()))
+                facts.clear()
+                measure = _Measure(now(), facts, stall, event.round)
+            elif isinstance(event, Restarted):
+                measure.restart()
+            measure.other(event, now())
         out.on_next(event)
 
     try:
@@ -124,7 +129,6 @@ class _Measure:
     def __init__(self, began: float, facts: SourceFacts, stall: float, round: int | None = None) -> None:  # noqa: A002
         self._began, self._facts, self._stall, self._round = began, facts, stall, round
         self._attempts = 1
-        self.events: dict[str, int] = {}
         self.restart()
 
     def restart(self) -> None:
@@ -136,14 +140,12 @@ class _Measure:
         self._first: float | None = None
         self._last = 0.0
         self._usage = Usage()
-        self.events = {}
+        self.counts: dict[type[Event], int] = {}
 
-    def add(self, event: Event, at: float) -> None:
-        name = type(event).__name__
-        self.events[name] = self.events.get(name, 0) + 1
-        if isinstance(event, CONTENT):
-            self._content(event, at)
-        elif isinstance(event, Usage):
+    def other(self, event: Event, at: float) -> None:
+        kind = type(event)
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        if isinstance(event, Usage):
             self._usage = event
         elif isinstance(event, Retrying):
             self._attempts = event.attempt
@@ -153,40 +155,45 @@ class _Measure:
         if self._first_chunk is None:
             self._first_chunk = at
 
-    def _content(self, event: Event, at: float) -> None:
+    def content(self, event: Event, at: float) -> None:
+        kind = type(event)
+        self.counts[kind] = self.counts.get(kind, 0) + 1
         length = _length(event)
         self._characters += length
         if self._first is None:
             self._first, self._first_characters = at, length
+            if self._first_chunk is None:
+                self._first_chunk = at
         else:
-            self._gaps.add(at - self._last)
-            self._silence(at - self._last)
+            gap = at - self._last
+            self._gaps.add(gap)
+            if gap > self._stall:
+                self._silence(gap)
         self._last = at
 
     def _silence(self, seconds: float) -> None:
-        if seconds > self._stall:
-            self._stalls += 1
-            self._longest = max(self._longest, seconds)
+        self._stalls += 1
+        self._longest = max(self._longest, seconds)
 
     def metrics(self, at: float, error: Exception | None = None) -> Metrics:
         facts, gaps = self._facts, self._gaps
         end = at if facts.closed_at is None else facts.closed_at
-        if self._first is not None:
+        if self._first is not None and end - self._last > self._stall:
             self._silence(end - self._last)
         span = self._last - (self._first or 0.0)
         tokens = self._usage.completion_tokens
         return Metrics(
-            duration=end - self._began,
+            duration=round(end - self._began, 6),
             requested=self._since(facts.requested),
             time_to_first_byte=self._since(facts.first_read),
             time_to_first_chunk=self._since(self._first_chunk),
             time_to_first_content=self._since(self._first),
-            gap_p50=gaps.at(0.5),
-            gap_p90=gaps.at(0.9),
-            gap_p99=gaps.at(0.99),
-            gap_max=gaps.largest if gaps.count else None,
+            gap_p50=_rounded(gaps.at(0.5)),
+            gap_p90=_rounded(gaps.at(0.9)),
+            gap_p99=_rounded(gaps.at(0.99)),
+            gap_max=_rounded(gaps.at(1)),
             stalls=self._stalls,
-            longest_stall=self._longest,
+            longest_stall=round(self._longest, 6),
             prompt_tokens=self._usage.prompt_tokens,
             completion_tokens=tokens,
             estimated=bool((self._usage.details or {}).get("estimated")),
@@ -196,17 +203,22 @@ class _Measure:
             reads=facts.reads,
             bytes=facts.bytes,
             heartbeats=facts.heartbeats,
-            events=self.events,
+            events={kind.__name__: count for kind, count in self.counts.items()},
             attempts=self._attempts,
             round=self._round,
             error=None if error is None else error.kind if isinstance(error, StreamError) else type(error).__name__,
         )
 
     def _since(self, at: float | None) -> float | None:
-        return None if at is None else at - self._began
+        return None if at is None else round(at - self._began, 6)
+
+
+def _rounded(seconds: float | None) -> float | None:
+    """In whole microseconds: what is below is noise of the clock."""
+    return None if seconds is None else round(seconds, 6)
 
 
 def _length(event: Event) -> int:
-    if isinstance(event, ToolCallDelta):
-        return len(event.name) + len(event.arguments)
-    return len(event.text) if isinstance(event, (TextDelta, ReasoningDelta, RefusalDelta)) else 0
+    if isinstance(event, (TextDelta, ReasoningDelta, RefusalDelta)):
+        return len(event.text)
+    return len(event.name) + len(event.arguments) if isinstance(event, ToolCallDelta) else 0

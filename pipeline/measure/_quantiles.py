@@ -49,8 +49,10 @@ class Quantiles:
         passed = self._zeros
         if rank <= passed:
             return 0.0
+        if rank >= self.count:
+            return self.largest
         for bucket in sorted(self._buckets):
             passed += self._buckets[bucket]
             if rank <= passed:
                 return min(max(math.exp(bucket * _LOG_BASE) * _CENTRE, self.smallest), self.largest)
-        return self.largest
+        raise AssertionError("the buckets hold all that was counted")

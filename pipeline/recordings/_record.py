@@ -188,8 +188,8 @@ class _Lane(Spy):
         return _Lane(self._file, self._file.new_stream(), self._attempt, self._round)
 
     def secrets(self, values: Iterable[str]) -> None:
-        """What must not be written, wherever it turns up."""
-        self._secrets += tuple(value for value in values if len(value) >= _SHORTEST)
+        """What must not be written, wherever it turns up; of an Authorization header, what follows its scheme."""
+        self._secrets += tuple(bare for value in values if len(bare := value.rpartition(" ")[2]) >= _SHORTEST)
 
     def request(self, method: str, url: str, headers: Mapping[str, str], body: object) -> None:
         if self._number is None and self._stream is None:

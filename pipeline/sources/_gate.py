@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Protocol
 
-from reactivex import abc
+from reactivex import abc, typing
 from reactivex.disposable import Disposable, SingleAssignmentDisposable
 from reactivex.scheduler.periodicscheduler import PeriodicScheduler
 
@@ -23,6 +23,7 @@ class Hold(Protocol):
 
     def has_room(self) -> bool:
         """Whether more may come now; asked on the event loop's thread."""
+        ...
 
     async def room(self) -> None:
         """Return when there is room."""
@@ -72,12 +73,12 @@ class Gate(Held):
         return self._at(time.monotonic(), action, state)
 
     def schedule_relative(
-        self, duetime: abc.RelativeTime, action: abc.ScheduledAction[Any], state: Any = None
+        self, duetime: typing.RelativeTime, action: abc.ScheduledAction[Any], state: Any = None
     ) -> abc.DisposableBase:
         return self._at(time.monotonic() + max(0.0, self.to_seconds(duetime)), action, state)
 
     def schedule_absolute(
-        self, duetime: abc.AbsoluteTime, action: abc.ScheduledAction[Any], state: Any = None
+        self, duetime: typing.AbsoluteTime, action: abc.ScheduledAction[Any], state: Any = None
     ) -> abc.DisposableBase:
         seconds = (self.to_datetime(duetime) - self.now).total_seconds()
         return self._at(time.monotonic() + max(0.0, seconds), action, state)

@@ -29,7 +29,7 @@ RUN = WAYS[0].run
 
 def chunk_of(payload: bytes, **options: Any) -> Chunk:
     (found,) = RUN([payload], chunks(**options)).values
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def test_a_chunk_is_decoded_with_the_fields_that_are_known(each_way: Way) -> None:

@@ -1455,7 +1455,7 @@ def test_help_shows_the_options_and_what_flows() -> None:
     assert (lines.__doc__ or "").startswith("From reads")
 
     @operator
-    def untyped(out, size=1):  # type: ignore[no-untyped-def]
+    def untyped(out, size=1):
         yield out.on_next
 
     assert str(inspect.signature(untyped)) == "(size=1) -> 'Operator'"

@@ -97,6 +97,13 @@ def test_a_plain_event_does_not_wait_for_what_follows(each_way: Way) -> None:
         assert seen.values == [Started("c1", "m"), *[TextDelta("a"), TextDelta("é\n")] * 2]
 
 
+def test_an_event_of_several_lines_waits_for_its_blank_line(each_way: Way) -> None:
+    """It goes through the chain as a whole."""
+    reads = [PLAIN[0], PLAIN[0], b"id: 1\nretry: 5\n", PLAIN[1], PLAIN[0]]
+    texts = [TextDelta("a"), TextDelta("a"), TextDelta("é\n"), TextDelta("a")]
+    assert each_way.run(reads, with_plain_path(chain()), end=None).values[1:] == texts
+
+
 def test_it_goes_past_the_chain() -> None:
     """Else it would be of no use: the stages of the chain see the first events only."""
     seen: list[bytes] = []

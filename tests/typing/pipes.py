@@ -1,5 +1,7 @@
 """What type checkers infer of pipes, and what they must refuse. Checked by mypy --strict and pyright; never run."""
 
+# pyright: reportUnnecessaryTypeIgnoreComment=error
+
 from __future__ import annotations
 
 from typing import Any, assert_type

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -32,6 +33,11 @@ class Reply:
     status: int = 200
     headers: dict[str, str] = field(default_factory=lambda: {"content-type": "text/event-stream"})
 
+
+GLANCE = 0.02
+"""Seconds after which a server that waits looks whether its client has gone."""
+
+END = b"0\r\n\r\n"
 
 Script = Callable[[Request], Reply]
 
@@ -154,46 +160,30 @@ class Upstream(Loopback):
             path, headers, body = read
             request = Request(len(self.requests), connection, path, headers, json.loads(body))
             self.requests.append(request)
-            gone = asyncio.ensure_future(self._gone(reader))
-            sending = asyncio.ensure_future(send(writer, self.script(request)))
-            try:
-                await asyncio.wait([gone, sending], return_when=asyncio.FIRST_COMPLETED)
-                if not sending.done():
+            if not await self._send(reader, writer, self.script(request)):
+                return
+
+    async def _send(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, reply: Reply) -> bool:
+        """Write a reply; False if the connection must not be used again."""
+        head = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
+        writer.write(f"HTTP/1.1 {reply.status} X\r\n{head}transfer-encoding: chunked\r\n\r\n".encode())
+        for part in reply.parts:
+            if isinstance(part, bytes):
+                writer.write(chunk(part))
+                continue
+            await writer.drain()
+            if part is None:
+                return False
+            for _ in range(math.ceil(part / GLANCE)):
+                await asyncio.sleep(GLANCE)
+                if reader.at_eof():
                     self.left += 1
-                    return
-                if not sending.result():
-                    return
-            finally:
-                await cancelled(gone, sending)
-
-    @staticmethod
-    async def _gone(reader: asyncio.StreamReader) -> None:
-        while not reader.at_eof():
-            await asyncio.sleep(0.01)
+                    return False
+        writer.write(END)
+        await writer.drain()
+        return True
 
 
-async def cancelled(*tasks: asyncio.Future[Any]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def send(writer: asyncio.StreamWriter, reply: Reply) -> bool:
-    """Write a reply; False if the connection must not be used again."""
-    head = "".join(f"{name}: {value}\r\n" for name, value in reply.headers.items())
-    writer.write(f"HTTP/1.1 {reply.status} X\r\n{head}transfer-encoding: chunked\r\n\r\n".encode())
-    for part in reply.parts:
-        if part is None:
-            await writer.drain()
-            return False
-        if isinstance(part, float):
-            await writer.drain()
-            await asyncio.sleep(part)
-        elif part:
-            writer.write(b"%x\r\n%s\r\n" % (len(part), part))
-    writer.write(b"0\r\n\r\n")
-    await writer.drain()
-    return True
-
-
-Running = Coroutine[Any, Any, Any]
+def chunk(data: bytes) -> bytes:
+    """As it goes over the wire; an empty one would be the end."""
+    return b"%x\r\n%s\r\n" % (len(data), data) if data else b""

@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from typing import Any
 
@@ -17,20 +17,24 @@ from reactivex.scheduler import ImmediateScheduler, NewThreadScheduler
 
 from operators import (
     Conversation,
+    Out,
     Restarted,
     Retrying,
     RoundStarted,
     Spy,
+    Stage,
     StreamError,
     TextDelta,
     ToolCall,
     ToolResult,
     Usage,
     message,
+    operator,
+    select,
     text,
     watched_by,
 )
-from pipeline import Retry, Timeouts, completion, iterate, run_tools, tool
+from pipeline import Retry, Timeouts, completion, decode, iterate, run_tools, tool
 from pipeline.chat._run_tools import total
 from pipeline.embedded import EmbeddedServer
 from tests.pipeline.chaos.upstream import DONE, Part, Reply, Request, Script, Upstream, calls, delta, event, says
@@ -83,6 +87,11 @@ def wait_for(what: Callable[[], object]) -> None:
 def no_thread_is_left() -> Iterator[None]:
     yield
     wait_for(lambda: not threads())
+
+
+@operator
+def mapped(out: Out[Any], function: Callable[[Any], Any]) -> Stage[Any]:
+    yield lambda value: out.on_next(function(value))
 
 
 def ask(
@@ -324,6 +333,14 @@ def test_nothing_runs_after_an_error(kind: Kind, tail: list[Part], kind_of_error
     ]
 
 
+def test_an_operators_own_error_passes_as_it_is(kind: Kind) -> None:
+    def refuse(_: Any) -> Any:
+        raise KeyError("mine")
+
+    sub, _ = ask(kind, [calls(NEVER)], [never], decoder=decode().then(mapped(refuse)))
+    assert isinstance(sub.end, KeyError)
+
+
 def test_an_error_in_the_second_round_knows_the_first(kind: Kind) -> None:
     sub, requests = ask(kind, then(calls(PARIS), Reply([delta(content="It is"), None])))
     error = broken(sub, "connection")
@@ -535,6 +552,34 @@ def test_disposing_after_the_loop_has_gone(looping: Kind) -> None:
 
 LEAVING: dict[type, int] = {RoundStarted: 0, TextDelta: 1, ToolCall: 1, ToolResult: 1, Conversation: 2}
 """How many requests are sent by one who leaves there."""
+
+
+def test_leaving_at_the_second_round(kind: Kind) -> None:
+    with Upstream(then(calls(PARIS))) as server:
+        sub = kind.run(
+            lambda client: run_tools(BODY, [get_weather], base_url=server.url, client=client).pipe(
+                rx.filter(lambda found: found == RoundStarted(2)), rx.take(1)
+            )
+        )
+        assert (sub.values, len(server.requests)) == ([RoundStarted(2)], 1)
+
+
+def test_a_timeout_of_the_subscribers_own_is_no_limit(looping: Kind) -> None:
+    def raises(_: Any) -> None:
+        raise TimeoutError("mine")
+
+    async def work(client: Any) -> None:
+        told: list[Any] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["exception"]))
+        talk = run_tools(BODY, [get_weather], base_url=server.url, client=client, max_seconds=LONG)
+        talk.pipe(select(ToolResult)).subscribe(raises)
+        await until(lambda: told)
+        assert str(told[0]) == "mine"
+
+    with Upstream(then(calls(PARIS))) as server:
+        looping.act(work)
+
+
 RAN: dict[type, int] = {RoundStarted: 0, TextDelta: 0, ToolCall: 0, ToolResult: 2, Conversation: 6}
 """How many calls have begun at most, one at a time."""
 
@@ -742,7 +787,7 @@ def test_a_spy_sees_rounds_and_their_tools(kind: Kind) -> None:
         def tool(self, name: str, id: str) -> Callable[[Exception | None], None]:  # noqa: A002
             return lambda error: seen.append((self.where, name, id, error))
 
-        def request(self, *_: object) -> None:
+        def request(self, method: str, url: str, headers: Mapping[str, str], body: object) -> None:
             seen.append(self.where)
 
     def get_weather(city: str) -> str:

@@ -108,7 +108,7 @@ def test_name_and_description_may_be_given() -> None:
 
 
 def test_types() -> None:
-    def f(  # type: ignore[no-untyped-def]
+    def f(
         a: int,
         b: Optional[int],  # noqa: UP045
         c: list[str],
@@ -427,7 +427,7 @@ def described(
 def optional(city: Optional[str] = None, days: int | str = 1) -> None: ...  # noqa: UP045
 
 
-def untyped(city, days=3): ...  # type: ignore[no-untyped-def]
+def untyped(city, days=3): ...
 
 
 def nothing() -> None: ...

@@ -18,7 +18,7 @@ from pipeline.recordings import (
 )
 
 
-def chunk(delta: dict[str, Any] | None = None, finish: str | None = None, **more: Any) -> bytes:
+def chunk(delta: Any = None, finish: Any = None, **more: Any) -> bytes:
     choice = {"index": more.pop("index", 0), "delta": delta or {}, "finish_reason": finish}
     return b"data: " + msgspec.json.encode({"id": "x", "choices": [choice], **more}) + b"\n\n"
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import reactivex
 from hypothesis import given
 from hypothesis import strategies as st
 from reactivex import operators as ops
@@ -17,7 +18,7 @@ from reactivex.scheduler import VirtualTimeScheduler
 from reactivex.scheduler.eventloop import AsyncIOScheduler
 from reactivex.testing import TestScheduler
 
-from operators import ApiError, ConnectionLost, Event, StreamError, StreamTimeout, TextDelta, lines
+from operators import ApiError, ConnectionLost, Event, Finish, StreamError, StreamTimeout, TextDelta, lines
 from pipeline import decode, iterate, replay
 from pipeline.measure import Metrics, metrics
 from pipeline.recordings import (
@@ -162,17 +163,14 @@ def test_at_once_and_in_real_time_without_a_scheduler() -> None:
 
 def test_a_dispose_from_another_thread_ends_the_wait() -> None:
     seen = Seen()
-    subscribed: list[Any] = []
-    source = recording((0.0, b"a"), (50.0, b"b"))
-    came = threading.Event()
+    came, stop = threading.Event(), reactivex.Subject[None]()
+    source = replayed(recording((0.0, b"a"), (50.0, b"b"))).pipe(
+        ops.do_action(lambda _: came.set()), ops.take_until(stop)
+    )
 
     def run() -> None:
-        # through a subject, so that the subscription is at hand while subscribe still blocks
-        replayed(source).pipe(ops.do_action(lambda _: came.set()), ops.take_until(stop)).subscribe(seen)
+        source.subscribe(seen)
 
-    import reactivex
-
-    stop: Any = reactivex.Subject()
     thread = threading.Thread(target=run)
     thread.start()
     assert came.wait(5)
@@ -180,7 +178,6 @@ def test_a_dispose_from_another_thread_ends_the_wait() -> None:
     thread.join(5)
     assert not thread.is_alive()
     assert seen.values == [b"a"]
-    del subscribed
 
 
 def test_on_an_event_loop_it_does_not_block() -> None:
@@ -189,7 +186,7 @@ def test_on_an_event_loop_it_does_not_block() -> None:
         done: asyncio.Future[None] = loop.create_future()
         found: list[Any] = []
         source = replayed(recording((0.0, b"a"), (0.03, b"b"), end=RecordedEnd(0.03, Failure("gone", "connection"))))
-        source.subscribe(found.append, lambda error: done.set_exception(error), scheduler=AsyncIOScheduler(loop))
+        source.subscribe(found.append, done.set_exception, scheduler=AsyncIOScheduler(loop))
         found.append("subscribed")
         with pytest.raises(ConnectionLost):
             await done
@@ -229,7 +226,7 @@ def test_it_can_be_left_and_a_subscriber_may_raise() -> None:
 def test_it_ends_at_done_without_waiting_for_the_rest() -> None:
     source = recording((0.0, text("x", '"stop"')), (0.0, b"data: [DONE]\n\n"), (50.0, b": late\n"))
     began = time.monotonic()
-    assert replayed(source).pipe(decode(), ops.to_list()).run()[-1].reason == "stop"
+    assert replayed(source).pipe(decode(), ops.to_list()).run()[-1] == Finish("stop")
     assert time.monotonic() - began < 5
 
 
@@ -240,7 +237,9 @@ def test_plain_bodies_are_recordings_too(tmp_path: Path) -> None:
     assert Recording.load(path).plain
     assert replayed(path).pipe(ops.to_list()).run() == [body]
     assert b"".join(replayed(str(path), read_size=7).pipe(ops.to_list()).run()) == body
-    assert [e for _, e in played(replayed(path, speed="virtual").pipe(decode()), VirtualTimeScheduler())][1] == TextDelta("Hi")
+    assert [e for _, e in played(replayed(path, speed="virtual").pipe(decode()), VirtualTimeScheduler())][
+        1
+    ] == TextDelta("Hi")
     for other in (b"", b"{}", b'{"format":"other","version":1}\n', b"\xff\xfe"):
         path.write_bytes(other)
         assert b"".join(replayed(path).pipe(ops.to_list()).run()) == other

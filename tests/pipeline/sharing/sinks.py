@@ -6,6 +6,7 @@ import threading
 from time import monotonic, sleep
 from typing import Any
 
+from operators import Out, Stage, operator
 from tests.support import Seen
 
 
@@ -58,3 +59,18 @@ def until(true: Any, seconds: float = 5) -> None:
     while not true():
         assert monotonic() < end, "this did not become true"
         sleep(0.001)
+
+
+@operator
+def first(out: Out[Any], count: int) -> Stage[Any]:
+    """The first values; ends the stream in good order, as a stage does, and not as a stock operator does."""
+    seen = 0
+
+    def on_next(value: Any) -> None:
+        nonlocal seen
+        seen += 1
+        out.on_next(value)
+        if seen == count:
+            out.on_completed()
+
+    yield on_next

@@ -15,10 +15,10 @@ from reactivex import operators as ops
 from reactivex.disposable import Disposable
 from reactivex.scheduler import CurrentThreadScheduler, NewThreadScheduler
 
-from operators import Gap, Out, Stage, TextDelta, lines, operator
+from operators import Gap, TextDelta, lines
 from pipeline import iterate, reads, replay
 from pipeline.sharing import block, coalesce, drop_oldest, latest, share_to
-from tests.pipeline.sharing.sinks import Stopped, in_thread, until
+from tests.pipeline.sharing.sinks import Stopped, first, in_thread, until
 from tests.support import COMPLETED, Cold, Inside, Seen
 
 
@@ -241,8 +241,8 @@ def test_a_scheduler_is_handed_up() -> None:
     done = threading.Event()
     source.subscribe(on_completed=done.set, scheduler=NewThreadScheduler())
     assert done.wait(5)
-    assert reactivex.interval(0.001).pipe(ops.take(2), share_to(block(Seen()))).run() == 1
-    due = datetime.now(tz=UTC).replace(tzinfo=None) + timedelta(milliseconds=2)
+    assert reactivex.interval(0.001).pipe(ops.timestamp(), ops.take(2), share_to(block(Seen()))).run().value == 1
+    due = datetime.now(tz=UTC) + timedelta(milliseconds=2)
     assert reactivex.timer(due).pipe(share_to(block(Seen()))).run() == 0
 
 
@@ -369,20 +369,6 @@ def test_a_stock_operator_that_leaves_cuts_off() -> None:
     assert Cold(range(100)).pipe(share_to(direct, block(slow)), ops.take(5), ops.to_list()).run() == [0, 1, 2, 3, 4]
     assert direct.values == [0, 1, 2, 3, 4]
     assert not direct.ends
-
-
-@operator
-def first(out: Out[Any], count: int) -> Stage[Any]:
-    seen = 0
-
-    def on_next(value: Any) -> None:
-        nonlocal seen
-        seen += 1
-        out.on_next(value)
-        if seen == count:
-            out.on_completed()
-
-    yield on_next
 
 
 def test_a_stage_that_ends_the_stream_in_good_order_ends_it_for_the_sinks() -> None:

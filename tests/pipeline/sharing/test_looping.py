@@ -16,7 +16,7 @@ from reactivex import operators as ops
 from operators import Gap, LimitExceeded, TextDelta, lines
 from pipeline import iterate, reads, replay
 from pipeline.sharing import _buffers, block, coalesce, drop_oldest, latest, share_to
-from tests.pipeline.sharing.sinks import Stopped, in_thread, until
+from tests.pipeline.sharing.sinks import Stopped, first, in_thread, until
 from tests.support import COMPLETED, Cold, Seen
 
 
@@ -390,6 +390,19 @@ def test_the_end_waits_and_the_loop_stays_free(caplog: pytest.LogCaptureFixture)
 
     run(main())
     assert "Page has not ended after 0.01 s" in caplog.text
+
+
+def test_a_stage_that_ends_the_stream_in_good_order_ends_it_for_the_sinks() -> None:
+    async def main() -> None:
+        direct, page, below = Seen(), Page(), Seen()
+        reads(counted(100, [])).pipe(share_to(direct, block(page)), first(5)).subscribe(below)
+        await becomes(lambda: below.completed)
+        assert direct.completed
+        page.let_go(100)
+        await becomes(lambda: page.completed)
+        assert len(page.values) == len(direct.values) == 5
+
+    run(main())
 
 
 def test_dispose_while_the_end_waits() -> None:
