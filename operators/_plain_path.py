@@ -125,12 +125,13 @@ class _PlainPath(Detour[bytes, Event]):
                             by_the_chain(line)
                         elif text:
                             emit(TextDelta(text, choice.index))
-                elif b"" in lines[at:end]:
-                    blank = lines.index(b"", at)
+                else:
+                    try:
+                        blank = lines.index(b"", at, end)
+                    except ValueError:  # the event goes on in the next read
+                        break
                     by_the_chain(b"\n".join(lines[at:blank]))
                     at = blank + 1
-                else:
-                    break
             tail = b"\n".join(lines[at:])
             if len(tail) > _HELD:
                 let_go()

@@ -1,145 +1,164 @@
-"""The plain path makes of every stream what the chain makes of it."""
+"""The plain path past a chain from bytes to events: faster, and never to be noticed."""
 
 from __future__ import annotations
 
-import json
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from reactivex import operators as ops
 
-from operators import StreamError, chunks, deltas, event_stream, lines, payloads, sse, watched_by
+from operators import (
+    ConnectionLost,
+    Event,
+    Finish,
+    Operator,
+    Started,
+    TextDelta,
+    chunks,
+    deltas,
+    event_stream,
+    lines,
+    payloads,
+    sse,
+    watched_by,
+)
 from operators._plain_path import with_plain_path
-from operators._spy import Spy
-from pipeline import decode, replay
+from tests.support import COMPLETED, WAYS, Cold, Onlooker, Seen, Way, body_of, call, chunk, cut_at, cuts, identity
+
+RUN = WAYS[0].run
 
 
-def chain():
-    return event_stream().then(lines()).then(sse()).then(payloads()).then(chunks()).then(deltas())
+def chain(**options: Any) -> Operator[bytes, Event]:
+    return event_stream().then(lines()).then(sse()).then(payloads()).then(chunks(**options)).then(deltas())
 
 
-def run(reads, operator):
-    seen = []
-    end = []
-    replay(reads).pipe(operator).subscribe(seen.append, end.append, lambda: end.append("completed"))
-    (ending,) = end
-    return seen, (ending.kind, ending.message) if isinstance(ending, StreamError) else ending
+def event(payload: Any) -> bytes:
+    return body_of(payload, done=False)
 
 
-def data(value) -> bytes:
-    return b"data: " + json.dumps(value).encode() + b"\n\n"
-
-
-def chunk(delta, **more):
-    finish = more.pop("finish_reason", None)
-    index = more.pop("index", 0)
-    return {"id": "c", "model": "m", "choices": [{"index": index, "delta": delta, "finish_reason": finish}]} | more
-
-
-PLAIN = [data(chunk({"content": text})) for text in ("Hi", " there", "", "日本", '"\\\n')]
-ODD = [
-    data(chunk({"role": "assistant", "content": ""})),
-    data(chunk({"content": "b"}, index=1)),
-    data(chunk({"content": None, "reasoning_content": "hm"})),
-    data(
-        chunk({"content": "x", "tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}]})
-    ),
-    data(chunk({"content": "x", "tool_calls": []})),
-    data(chunk({"content": "end"}, finish_reason="stop")),
-    data(chunk({}, finish_reason="length")),
-    data({"id": "c", "choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2}}),
-    data(chunk({"content": "u"}, usage={"prompt_tokens": 1})),
-    data(chunk({"content": "n"}, usage=None, error=None)),
-    data({"choices": [{"index": 0, "delta": {"content": "no id"}}]}),
-    data({"id": "late", "model": "", "choices": [{"index": 0, "delta": {"content": "y"}}]}),
-    data({"choices": [{"delta": {"content": "no index"}}]}),
-    data({"choices": [{"index": 0, "message": {"content": "whole"}}]}),
-    data({"choices": [{"index": 0, "delta": {"content": "a"}}, {"index": 1, "delta": {"content": "b"}}]}),
-    b'data: {"choices":[{"index":0,"delta":{"content":"half \\ud83d"}}]}\n\n',
-    b'data: {"choices":[{"index":0,"delta":{"content":"\\ude00 whole"}}]}\n\n',
-    b'data: {"choices":\ndata: [{"index":0,"delta":{"content":"two lines"}}]}\n\n',
-    b'data: {"choices":\n [{"index":0,"delta":{"content":"not two lines"}}]}\n\n',
-    b'data:{"choices":[{"index":0,"delta":{"content":"no blank"}}]}\n\n',
-    b'data: {"choices":[{"index":0,"delta":{"content":"crlf"}}]}\r\n\r\n',
-    b'data: {"choices":[{"index":0,"delta":{"content":"cr"}}]}\r\r',
-    b'id: 1\ndata: {"choices":[{"index":0,"delta":{"content":"id"}}]}\n\n',
-    b'event: error\ndata: {"message":"no"}\n\n',
-    b": heartbeat\n\n",
+PLAIN = [event(chunk({"content": text})) for text in ("a", "é\n", "", "\u2028")]
+EVENTS = [
+    *PLAIN * 3,
+    event(chunk({"content": "b"}, choice=1)),
+    event({"id": "c1", "choices": [{"index": 0, "delta": {"content": "nameless"}}]}),
+    event({"choices": [{"delta": {"content": "no index"}}]}),
+    event(chunk({"content": "ok \ud83d"})),
+    event(chunk({"content": "\ude00!"})),
+    event(chunk({"content": "r", "reasoning": "hm"})),
+    event(chunk({"content": "n", "reasoning": "", "refusal": None})),
+    event(chunk({"content": ["p"]})),
+    event(chunk({"content": "s"}, "stop")),
+    event(chunk({"content": "u"}, usage={"total_tokens": 1})),
+    event(chunk({"content": "e"}, error={"message": "bad"})),
+    event(call(0, "a", "f", "{}")),
+    event(b"not json"),
+    event(b"null"),
+    event(b"[DONE]"),
+    b": hello\n\n",
     b"\n",
-    b"data: \n\n",
-    b"data: {broken\n\n",
-    b'data: {"choices":[{"index":0,"delta":{"content":"\xff"}}]}\n\n',
-    data({"error": {"message": "quota"}}),
-    data(chunk({"content": "long" * 1500})),
+    b"data: {\ndata: }\n\n",
+    b"event: error\ndata: {}\n\n",
+    PLAIN[0].replace(b"data: ", b"data:"),
+    PLAIN[0].replace(b"\n", b"\r\n"),
+    PLAIN[0][:-1],
+    PLAIN[0][:9],
+    b"id: 1\n" + PLAIN[0],
+    event(chunk({"content": "x" * 5000})),
 ]
-DONE = b"data: [DONE]\n\n"
 
 
 @given(
-    events=st.lists(st.one_of(st.sampled_from(PLAIN), st.sampled_from(PLAIN), st.sampled_from(ODD)), max_size=14),
-    done=st.booleans(),
-    cut=st.integers(0, 40),
-    sizes=st.lists(st.integers(1, 400), min_size=1, max_size=8),
+    st.lists(st.sampled_from(EVENTS), max_size=10),
+    st.lists(st.integers(0, 3000), max_size=10) | st.integers(1, 50),
+    st.sampled_from([COMPLETED, None, ConnectionLost("gone")]),
+    st.sampled_from(["raise", "skip"]),
+    st.integers(0, 4),
 )
-def test_the_same_events_and_the_same_end_for_any_stream_and_any_cut(events, done, cut, sizes):
-    body = b"".join(events) + (DONE if done else b"")
-    body = body[: len(body) - cut]
-    reads, at = [], 0
-    while at < len(body):
-        size = sizes[len(reads) % len(sizes)]
-        reads.append(body[at : at + size])
-        at += size
-    assert run(reads, with_plain_path(chain())) == run(reads, chain())
+@settings(max_examples=300)
+@example([PLAIN[0], PLAIN[0], event(chunk({"content": "b"}, choice=1))], [], COMPLETED, "raise", 0)
+def test_the_plain_path_changes_nothing(events: list[bytes], cut: Any, end: Any, errors: str, take: int) -> None:
+    """The same events and the same end as the chain alone, in any cut, left early or not, whatever the body is."""
+    body = b"".join(events)
+    reads = cuts(body, cut) if isinstance(cut, int) else cut_at(body, cut)
+    stages = [ops.take(take)] if take else []
+    alone = RUN(reads, chain(errors=errors), *stages, end=end)
+    fast = RUN(reads, with_plain_path(chain(errors=errors)), *stages, end=end)
+    assert fast.values == alone.values
+    assert (type(fast.end), str(fast.end)) == (type(alone.end), str(alone.end))
 
 
-@pytest.mark.parametrize("size", [1, 7, 100, 10_000])
-def test_plain_text_takes_the_plain_path(size, monkeypatch):
-    """Else the test above would compare the chain with itself."""
-    import operators._plain_path as plain_path
-
-    taken = []
-    plain = plain_path._plain
-    monkeypatch.setattr(plain_path, "_plain", lambda payload: taken.append(payload) or plain(payload))
-    body = b"".join(PLAIN * 10) + DONE
-    seen, end = run([body[at : at + size] for at in range(0, len(body), size)], with_plain_path(chain()))
-    assert end == "completed"
-    assert len(seen) == 41
-    assert len(taken) >= 45
+def test_a_plain_event_does_not_wait_for_what_follows(each_way: Way) -> None:
+    """It is there as soon as its blank line is, byte by byte and read by read."""
+    body = [*PLAIN[:2], *PLAIN[:2]]
+    for reads in (body, [byte for read in body for byte in cuts(read, 1)]):
+        seen = each_way.run(reads, with_plain_path(chain()), end=None)
+        assert seen.values == [Started("c1", "m"), *[TextDelta("a"), TextDelta("é\n")] * 2]
 
 
-def test_who_looks_on_is_shown_the_chain_alone():
-    shown = []
+def test_an_event_of_several_lines_waits_for_its_blank_line(each_way: Way) -> None:
+    """It goes through the chain as a whole."""
+    reads = [PLAIN[0], PLAIN[0], b"id: 1\nretry: 5\n", PLAIN[1], PLAIN[0]]
+    texts = [TextDelta("a"), TextDelta("a"), TextDelta("é\n"), TextDelta("a")]
+    assert each_way.run(reads, with_plain_path(chain()), end=None).values[1:] == texts
 
-    class Watching(Spy):
-        def chain(self, stages):
+
+def test_it_goes_past_the_chain() -> None:
+    """Else it would be of no use: the stages of the chain see the first events only."""
+    seen: list[bytes] = []
+
+    def tapped() -> Operator[bytes, Event]:
+        from operators import Out, Stage, operator
+
+        @operator
+        def tap(out: Out[bytes]) -> Stage[bytes]:
+            def on_next(read: bytes) -> None:
+                seen.append(read)
+                out.on_next(read)
+
+            yield on_next
+
+        return tap().then(chain())
+
+    body = [event(chunk({"content": "a"}))] * 5
+    assert len(RUN(body, with_plain_path(tapped()), end=None).values) == 6
+    assert 0 < len(seen) < 5
+
+
+def test_reads_that_are_no_bytes_are_left_to_the_chain() -> None:
+    """It takes bytearrays, and says what is wrong with text."""
+    assert RUN([bytearray(read) for read in PLAIN], with_plain_path(chain()), end=None).values[1] == TextDelta("a")
+    assert isinstance(RUN(["data: x"], with_plain_path(chain())).end, TypeError)
+
+
+def test_who_looks_on_is_shown_the_chain_alone() -> None:
+    """Its names, and every value on its lanes."""
+    shown: list[tuple[str, ...]] = []
+
+    class Looker(Onlooker):
+        def chain(self, stages: tuple[str, ...]) -> Any:
             shown.append(stages)
+            return super().chain(stages)
 
-    with watched_by(Watching()):
-        replay(b"".join(PLAIN) + DONE).pipe(decode()).subscribe()
-    (stages,) = shown
-    assert [stage.partition("(")[0] for stage in stages] == [
-        "event_stream",
-        "lines",
-        "sse",
-        "payloads",
-        "chunks",
-        "deltas",
-    ]
+    operator = with_plain_path(chain())
+    seen: Any = Seen()
+    with watched_by(Looker()):
+        Cold([*PLAIN, event(chunk(finish="stop"))]).pipe(operator).subscribe(seen)
+    assert shown == [chain().names]
+    assert repr(operator) == repr(chain())
+    assert seen.values[-1] == Finish("stop")
 
 
-def test_a_chain_that_something_stands_in_works_without_its_plain_path():
-    """The two stages find each other only in one subscription."""
+@pytest.mark.parametrize("place", [0, 3])
+def test_an_observable_in_between_leaves_the_chain_alone(place: int) -> None:
+    """The two stages around it do not find each other, and hand on what comes."""
     whole = with_plain_path(chain())
-    from operators import Operator
-
-    body = b"".join(PLAIN) + DONE
-    stages = [Operator((name or "end",), (kernel,)) for name, kernel in zip(whole.names, whole.kernels, strict=True)]
-    seen = []
-    stream = replay(body)
-    for stage in stages:
-        from reactivex import Observable
-
-        above = stage(stream)
-        stream = Observable(lambda observer, scheduler, above=above: above.subscribe(observer, scheduler=scheduler))
-    stream.subscribe(seen.append)
-    assert seen == run([body], chain())[0]
+    source: Any = Cold([*PLAIN, event(chunk(finish="stop"))])
+    for number, (name, kernel) in enumerate(zip(whole.names, whole.kernels, strict=True)):
+        source = Operator((name,), (kernel,))(source)
+        if number == place:
+            source = identity(source)
+    seen: Any = Seen()
+    source.subscribe(seen)
+    assert seen.values == RUN([*PLAIN, event(chunk(finish="stop"))], chain()).values

@@ -35,7 +35,7 @@ ENDS = {
     "garbage": {"protocol", "api"},
     "drop": {"connection"},
     "reset": {"connection"},
-    "end": {"truncated", "empty"},
+    "end": {"truncated", "empty", "not_sse"},
     "stall": {"timeout"},
 }
 """The kinds of error that each fault may end a stream with."""
