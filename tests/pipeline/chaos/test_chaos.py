@@ -50,8 +50,8 @@ def words(seed: int, user: str) -> list[str]:
 class Stream:
     """One stream: what is asked, what has come of it, and whether that is honest."""
 
-    def __init__(self, seed: int, number: int, *, kind: str) -> None:
-        self.user = f"{kind} {number}"
+    def __init__(self, seed: int, number: int, *, kind: str, patience: float) -> None:
+        self.user, self.patience = f"{kind} {number}", patience
         self.sent = "".join(words(seed, self.user))
         chance = random.Random(f"{seed}/{self.user}/plan")
         self.tools = chance.random() < 0.3
@@ -69,7 +69,7 @@ class Stream:
         options: dict[str, Any] = {
             "base_url": base_url,
             "client": client,
-            "timeouts": Timeouts(connect=None, first=1.5, idle=1.5),
+            "timeouts": Timeouts(connect=None, first=self.patience, idle=self.patience),
             "retry": Retry(attempts=3, backoff=0.01, on_break=self.on_break),
             "decoder": decode(errors="skip" if self.skips else "raise"),
         }
@@ -265,7 +265,8 @@ def nothing_is_left() -> Iterator[None]:
 
 def storm(seed: int, count: int, *, blocking: bool) -> Counter[str]:
     """So many streams at once; how they ended."""
-    streams = [Stream(seed, n, kind="blocking" if blocking else "async") for n in range(count)]
+    kind, patience = "blocking" if blocking else "async", max(1.5, count / 80)  # all share one interpreter
+    streams = [Stream(seed, n, kind=kind, patience=patience) for n in range(count)]
     began = time.monotonic()
     with nothing_is_left(), Upstream(script(seed)) as upstream, Proxy(upstream.port, seed) as proxy:
         if blocking:

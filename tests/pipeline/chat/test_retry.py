@@ -35,7 +35,7 @@ from operators import (
 )
 from pipeline import Retry, completion
 from pipeline.chat._retry import Attempts
-from tests.pipeline.wire import ANSWER, DONE, LONG, Call, Kind, Script, Sub, WireServer, answers, event, says_nothing, text, until
+from tests.pipeline.wire import ANSWER, LONG, Call, Kind, Script, Sub, WireServer, answers, event, says_nothing, text, until
 
 BODY = {"model": "m", "messages": []}
 FAST = Retry(backoff=0)
@@ -376,4 +376,3 @@ def test_attempts_do_not_pile_up_on_the_stack(blocking: Kind) -> None:
     assert max(depths) == min(depths)
 
 
-assert DONE
