@@ -50,12 +50,15 @@ class Spy:
     """
 
     def scope(self, kind: str, number: int) -> Spy:
-        """The spy for one numbered part of what is seen: kind is "stream", "attempt" or "round", counted from 1."""
+        """The spy for one numbered part of what is seen: kind is "stream", "attempt", "round" or "source"."""
         return self
 
     def chain(self, stages: tuple[str, ...]) -> Lanes | None:
         """A chain of stages is subscribed; answer with who is to see its lanes, or None."""
         return None
+
+    def secrets(self, values: Sequence[str]) -> None:
+        """What the request that follows holds that must not be shown: the values of its headers that are secret."""
 
     def request(self, method: str, url: str, headers: Mapping[str, str], body: object) -> None:
         """A request is about to be sent."""
@@ -86,6 +89,10 @@ class Spies(Spy):
     def chain(self, stages: tuple[str, ...]) -> Lanes | None:
         found = [lanes for spy in self._spies if (lanes := spy.chain(stages)) is not None]
         return found[0] if len(found) == 1 else _AllLanes(found) if found else None
+
+    def secrets(self, values: Sequence[str]) -> None:
+        for spy in self._spies:
+            spy.secrets(values)
 
     def request(self, method: str, url: str, headers: Mapping[str, str], body: object) -> None:
         for spy in self._spies:

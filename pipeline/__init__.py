@@ -17,15 +17,20 @@ from pipeline.sources._replay import replay
 from pipeline.sources._timeouts import Timeouts
 
 if TYPE_CHECKING:
+    from pipeline.measure import Metrics, TokenCounter, count_tokens, metrics, token_counter, traced
+    from pipeline.recordings import Recording, diff, record
     from pipeline.sharing import Paced, block, coalesce, drop_oldest, latest, share_to
     from pipeline.sinks import StreamParser, callbacks, collect, console, log, tap
 
 __all__ = [
+    "Metrics",
     "Paced",
     "Pull",
+    "Recording",
     "Retry",
     "StreamParser",
     "Timeouts",
+    "TokenCounter",
     "Tool",
     "block",
     "callbacks",
@@ -33,21 +38,31 @@ __all__ = [
     "collect",
     "completion",
     "console",
+    "count_tokens",
     "decode",
+    "diff",
     "drop_oldest",
     "iterate",
     "latest",
     "log",
+    "metrics",
     "reads",
+    "record",
     "replay",
     "request",
     "run_tools",
     "share_to",
     "tap",
+    "token_counter",
     "tool",
+    "traced",
 ]
 
 _LATE = {
+    **dict.fromkeys(
+        ("Metrics", "TokenCounter", "count_tokens", "metrics", "token_counter", "traced"), "pipeline.measure"
+    ),
+    **dict.fromkeys(("Recording", "diff", "record"), "pipeline.recordings"),
     **dict.fromkeys(("StreamParser", "callbacks", "collect", "console", "log", "tap"), "pipeline.sinks"),
     **dict.fromkeys(("Paced", "block", "coalesce", "drop_oldest", "latest", "share_to"), "pipeline.sharing"),
 }

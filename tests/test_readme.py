@@ -31,7 +31,7 @@ def test_the_python_blocks_run_one_after_the_other(tmp_path, monkeypatch):
             monkeypatch.setenv(name, value)
         script = tmp_path / "readme.py"
         script.write_text(code, "utf-8")
-        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=50, check=False)
+        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=50, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "HELLO" in done.stdout
     assert "connection True []" in done.stdout

@@ -9,6 +9,7 @@ import typer
 from pipeline.commands._chat import chat
 from pipeline.commands._demo import demo
 from pipeline.commands._parse import parse
+from pipeline.commands._recordings import diff, record, replay
 
 __all__ = ["app", "main"]
 
@@ -21,9 +22,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Streaming chat completions, from the bytes of any OpenAI-compatible server to events.",
 )
-app.command()(chat)
-app.command()(parse)
-app.command()(demo)
+for command in (chat, parse, demo, record, replay, diff):
+    app.command()(command)
 
 
 def main() -> None:

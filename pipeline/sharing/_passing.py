@@ -16,7 +16,7 @@ class Passing(Held):
 
     def __init__(self, inner: abc.SchedulerBase | None) -> None:
         super().__init__()
-        self._inner = inner
+        self.inner = inner
 
     @property
     def now(self) -> datetime:
@@ -24,10 +24,10 @@ class Passing(Held):
 
     @property
     def _later(self) -> abc.SchedulerBase:
-        return self._inner or TimeoutScheduler.singleton()
+        return self.inner or TimeoutScheduler.singleton()
 
     def schedule(self, action: abc.ScheduledAction[Any], state: Any = None) -> abc.DisposableBase:
-        return (self._inner or CurrentThreadScheduler.singleton()).schedule(action, state)
+        return (self.inner or CurrentThreadScheduler.singleton()).schedule(action, state)
 
     def schedule_relative(
         self, duetime: typing.RelativeTime, action: abc.ScheduledAction[Any], state: Any = None

@@ -12,7 +12,7 @@ import httpx
 from operators import Spy
 from reactivex import Observable
 
-from pipeline._redact import redact_headers, redact_url
+from pipeline._redact import is_secret, redact_headers, redact_url
 from pipeline.sources._blocking import BlockingSource
 from pipeline.sources._http_errors import header_map, http_error, start_of, start_of_async
 from pipeline.sources._looping import LoopingSource
@@ -105,6 +105,7 @@ class _Asked:
             self.method, self.url, json=self.json, headers=self.headers, extensions=extensions
         )
         if spy is not None:
+            spy.secrets([value for name, value in header_map(built.headers).items() if is_secret(name)])
             spy.request(self.method, redact_url(str(built.url)), redact_headers(header_map(built.headers)), self.json)
         return built, limits or {}
 

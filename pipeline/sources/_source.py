@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
@@ -10,6 +11,8 @@ from operators import Spy, current_spy
 from operators._spy import under
 from reactivex import Observable, abc
 from reactivex.internal import default_error, noop
+
+_sources = itertools.count(1)
 
 DRAIN_BYTES = 64 * 1024
 DRAIN_SECONDS = 0.1
@@ -66,12 +69,13 @@ class Source(Observable[bytes]):
         if hasattr(observer, "on_next"):
             on_next, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
         spy = current_spy()
+        own = spy and spy.scope("source", next(_sources))
         return self._start(
             Observer(
                 under(spy, on_next or noop),  # type: ignore[arg-type]
                 under(spy, on_error or default_error),
                 under(spy, on_completed or noop),
-                spy,
+                own,
             ),
             scheduler,
         )

@@ -170,3 +170,40 @@ class TestDemo:
         found = events_of(rxchat("demo", "--json").stdout)
         assert [event["event"] for event in found if event["event"] == "RoundStarted"] == ["RoundStarted"] * 2
         assert found[-1]["event"] == "Conversation"
+
+
+@pytest.fixture(scope="module")
+def recorded(server, tmp_path_factory):
+    path = tmp_path_factory.mktemp("recordings") / "run.jsonl"
+    done = rxchat(
+        "record", str(path), "weather", "--base-url", server.base_url, "-m", server.model, OPENAI_API_KEY="sk-marked-123456"
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("It is sunny")
+    return path
+
+
+class TestRecordings:
+    def test_a_recording_holds_the_reads_and_no_key(self, recorded):
+        text = recorded.read_text("utf-8")
+        assert '"kind":"read"' in text
+        assert "sk-marked" not in text
+
+    def test_it_plays_as_it_came(self, recorded):
+        assert rxchat("replay", str(recorded), "--speed", "0").stdout.startswith("It is sunny")
+
+    def test_a_body_on_stdin_is_recorded(self, tmp_path):
+        path = tmp_path / "body.jsonl"
+        done = rxchat("record", str(path), stdin=(RECORDED / "text.sse").read_text("utf-8"))
+        assert done.returncode == 0, done.stderr
+        assert rxchat("replay", str(path), "--speed", "0").stdout == done.stdout
+
+    def test_diff_says_where_two_part_and_exits_with_1(self, recorded):
+        done = rxchat("diff", str(recorded), str(RECORDED / "one_call.sse"))
+        assert done.returncode == 1
+        assert "part" in done.stdout
+        assert rxchat("diff", str(recorded), str(recorded)).returncode == 0
+
+    def test_a_file_that_is_not_there_is_said(self):
+        done = rxchat("replay", "no-such.jsonl")
+        assert (done.returncode, "there is no file" in done.stderr) == (2, True)

@@ -178,6 +178,7 @@ async def run_async(streams: list[Stream], base_url: str) -> None:
         while len(asyncio.all_tasks()) > 1:
             assert time.monotonic() < deadline, asyncio.all_tasks()
             await asyncio.sleep(0.01)
+        assert not in_use(one, other)
 
 
 async def run_one(stream: Stream, base_url: str, client: Any) -> None:
@@ -245,6 +246,12 @@ def run_blocking(streams: list[Stream], base_url: str) -> None:
         for thread in threads:
             thread.join(30)
         assert not [thread for thread in threads if thread.is_alive()]
+        assert not in_use(one, other)
+
+
+def in_use(*clients: Any) -> list[Any]:
+    """The connections that somebody still reads from."""
+    return [one for client in clients for one in client._transport._pool.connections if not one.is_idle()]
 
 
 def open_files() -> int | None:

@@ -129,22 +129,6 @@ def test_a_prompt_that_does_not_fit_is_an_http_error(one: Kind, embedded_server:
     assert "context" in sub.end.message
 
 
-def test_two_streams_use_one_connection(one: Kind, embedded_server: EmbeddedServer) -> None:
-    """httpx tells of the connections that it makes."""
-    made: list[str] = []
-
-    def make(client: Any) -> Any:
-        pool = client._transport._pool
-        made.append(str([id(found) for found in pool.connections]))
-        return completion(ask("The weather?"), base_url=embedded_server.base_url, client=client).pipe(
-            ops.do_action(on_completed=lambda: made.append(str([id(found) for found in pool.connections])))
-        )
-
-    subs = one.runs(make, 2, timeout=30)
-    assert [sub.text for sub in subs] == [WEATHER] * 2
-    assert made[1] == made[3] != "[]"
-
-
 def slots_are_free(server: EmbeddedServer) -> None:
     """Wait until the server has noticed that nobody listens."""
     slots = httpx.URL(server.base_url).copy_with(path="/slots")

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from reactivex import operators as ops
+from reactivex.testing import TestScheduler
 
 from operators import Finish, Lanes, Spy, TextDelta, current_spy, lines, select, watched_by
 from pipeline import Retry, completion, iterate, reads, replay, request
@@ -25,6 +26,8 @@ class Seen(Spy, Lanes):
     log: list[tuple[Any, ...]] = field(default_factory=list)
 
     def scope(self, kind: str, number: int) -> Spy:
+        if kind == "source":
+            return self
         shown = "" if kind == "stream" else number  # streams are counted over the whole process
         return Seen(f"{self.path}/{kind}{shown}", self.log)
 
@@ -68,7 +71,7 @@ def test_it_sees_the_request_the_head_the_reads_and_the_end_in_this_order(kind: 
         ended = time.monotonic()
     assert sub.text == "Hello"
     path = "/stream/attempt1"
-    assert [name for name in dict.fromkeys(spy.names())] == [f"{path} {what}" for what in ("request", "response", "read", "closed")]
+    assert list(dict.fromkeys(spy.names())) == [f"{path} {what}" for what in ("request", "response", "read", "closed")]
     _, _, method, url, headers, body = spy.of("request")[0]
     assert (method, url, body) == ("POST", f"{server.url}/chat/completions?api-key=***", {**BODY, "stream": True})
     assert (headers["authorization"], headers["accept"]) == ("***", "text/event-stream")
@@ -163,8 +166,6 @@ def test_other_sources_show_their_reads_and_their_end() -> None:
 
 
 def test_a_source_that_was_never_opened_shows_nothing() -> None:
-    from reactivex.testing import TestScheduler
-
     spy = Seen()
     with watched_by(spy):
         replay(b"a").subscribe(scheduler=TestScheduler()).dispose()

@@ -13,7 +13,7 @@ from reactivex import operators as ops
 from operators import LimitExceeded, StreamTimeout, TextDelta
 from pipeline import Retry, Timeouts, completion, iterate
 from pipeline.chat._patience import Patience
-from tests.pipeline.wire import ANSWER, DONE, HEARTBEAT, LONG, Call, Kind, Script, Sub, WireServer, says_and_waits, says_nothing, text
+from tests.pipeline.wire import ANSWER, DONE, HEARTBEAT, LONG, Call, Kind, Script, WireServer, says_and_waits, says_nothing, text
 
 BODY = {"model": "m", "messages": []}
 ONCE = Retry(attempts=1)
@@ -292,5 +292,3 @@ def test_a_time_that_is_up_while_the_consumer_works_ends_the_next_wait(clock: Cl
 def test_came_without_a_wait_means_nothing() -> None:
     Patience(Timeouts(first_content=1), None, looping=False).came()
 
-
-assert Sub

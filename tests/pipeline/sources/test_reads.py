@@ -93,6 +93,45 @@ def test_a_generator_is_closed_when_its_subscriber_leaves(ending: str) -> None:
     assert (given.read, given.closed) == (1, 1)
 
 
+def test_what_a_source_raises_when_it_is_closed_is_not_told() -> None:
+    """It is gone, and that is what was wanted."""
+
+    class Stubborn:
+        def __iter__(self) -> Stubborn:
+            return self
+
+        def __next__(self) -> bytes:
+            return b"a"
+
+        def close(self) -> None:
+            raise ZeroDivisionError
+
+    sub = Sub()
+    reads(Stubborn()).pipe(ops.take(1)).subscribe(sub)
+    assert (sub.values, sub.completed) == ([b"a"], True)
+
+
+def test_what_an_async_source_raises_when_it_is_closed_is_not_told() -> None:
+    class Stubborn:
+        def __aiter__(self) -> Stubborn:
+            return self
+
+        async def __anext__(self) -> bytes:
+            return b"a"
+
+        async def aclose(self) -> None:
+            raise ZeroDivisionError
+
+    async def main() -> Sub:
+        sub = Sub()
+        reads(Stubborn()).pipe(ops.take(1)).subscribe(sub)
+        await settled()
+        return sub
+
+    sub = asyncio.run(main())
+    assert (sub.values, sub.completed) == ([b"a"], True)
+
+
 def test_what_a_generator_raises_comes_after_its_reads() -> None:
     error = KeyError("mine")
     sub = seen(iter(Given(b"a", error=error)))

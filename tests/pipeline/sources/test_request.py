@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import socket
 import threading
 import zlib
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -334,3 +336,60 @@ def test_what_an_async_subscriber_raises_goes_to_the_loop_and_closes_the_respons
 
         looping.act(work)
     assert ([type(error) for error in reported], errors) == ([ZeroDivisionError], [])
+
+
+# ------------------------------------------------------------------------------------------------------------- its guard
+
+
+class Watchman:
+    """A guard that tries to break the stream at every turn but a wait."""
+
+    def __init__(self) -> None:
+        self.told: list[str] = []
+        self.abort: Callable[[Exception], bool] | None = None
+
+    def started(self, abort: Callable[[Exception], bool]) -> None:
+        self.told.append("started")
+        self.abort = abort
+
+    def waiting(self) -> None:
+        self.told.append("waiting")
+
+    def came(self) -> None:
+        self.told.append("came")
+        self.in_vain()
+
+    def stopped(self) -> None:
+        self.told.append("stopped")
+
+    def in_vain(self) -> None:
+        assert self.abort is not None
+        assert self.abort(ZeroDivisionError()) is False
+
+
+def test_a_guard_is_told_of_every_wait_and_can_break_only_one(kind: Kind) -> None:
+    guard = Watchman()
+    with WireServer(answers(b"a")) as server:
+        sub = kind.run(
+            lambda client: request(server.url, client=client, guard=guard).pipe(ops.do_action(lambda _: guard.in_vain()))
+        )
+    guard.in_vain()
+    assert (sub.values, sub.completed) == ([b"a"], True)
+    assert [one for one, _ in itertools.groupby(guard.told)] == ["started", *["waiting", "came"] * 2, "stopped"]
+
+
+def test_a_guard_breaks_a_wait_with_its_own_error(kind: Kind) -> None:
+    class Impatient(Watchman):
+        def came(self) -> None:
+            self.told.append("came")
+
+        def waiting(self) -> None:
+            super().waiting()
+            if "came" in self.told:
+                assert self.abort is not None
+                assert self.abort(ZeroDivisionError("enough")) is True
+
+    with WireServer(says_and_waits(b"a")) as server:
+        sub = kind.run(lambda client: request(server.url, client=client, guard=Impatient()))
+        assert server.gone.wait(1)
+    assert (sub.values, str(sub.end)) == ([b"a"], "enough")
