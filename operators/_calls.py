@@ -10,15 +10,21 @@ from typing import Any
 import msgspec
 
 from operators._events import ToolCall, ToolCallDelta, ToolCallSnapshot
+from operators._json_depth import too_deep
 
 CUT = frozenset(
     {
         "length",
         "max_tokens",
+        "max_output_tokens",
+        "incomplete",
         "model_length",  # Mistral
         "content_filter",
-        "safety",
+        "safety",  # Gemini, with the next four
         "recitation",
+        "blocklist",
+        "prohibited_content",
+        "spii",
         "sensitive",  # Zhipu
         "error",
         "network_error",
@@ -105,7 +111,9 @@ def is_object(arguments: str) -> bool:
 
 
 def loads(text: str) -> Any:
-    """JSON, with NaN, lone surrogates and raw control characters let through; None if it is none."""
+    """JSON, with NaN, lone surrogates and raw control characters let through; None if it is none, or nested too deeply."""
+    if too_deep(text):
+        return None
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

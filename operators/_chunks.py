@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from operators._errors import ProtocolError
 from operators._inband import error_of_body
+from operators._json_depth import SHALLOW, too_deep
 from operators._operator import Out, Stage, operator
 from operators._surrogates import JOINED, scrubbed
 
@@ -119,17 +120,18 @@ def chunks(out: Out[Chunk], *, errors: Policy = "raise", extras: bool = False) -
         nonlocal undecodable
         if undecodable is not None:
             raise _not_json(undecodable)
+        deep = len(payload) > SHALLOW and too_deep(payload)
         try:
-            chunk = _decode(payload)
+            chunk = None if deep else _decode(payload)
         except _UNDECODABLE:
             chunk = None
-        if chunk is None or not chunk.choices or chunk.choices[0].delta is None or news is not None:
-            found = _second_look(payload, news)
-            if found is _NOTHING:
-                return
-            chunk = found
-        if chunk is not None:
+        if chunk is not None and chunk.choices and chunk.choices[0].delta is not None and news is None:
             out.on_next(chunk)
+            return
+        found = None if deep else _second_look(payload, news)
+        if found is not None:
+            for chunk in found:
+                out.on_next(chunk)
         elif errors == "raise":
             undecodable = payload
         elif errors == "skip":
@@ -142,11 +144,8 @@ def chunks(out: Out[Chunk], *, errors: Policy = "raise", extras: bool = False) -
         raise _not_json(undecodable)
 
 
-_NOTHING = Chunk()
-
-
-def _second_look(payload: bytes, news: _News | None) -> Chunk | None:
-    """The chunk in a payload of an uncommon shape, _NOTHING if it says nothing, None if it cannot be read."""
+def _second_look(payload: bytes, news: _News | None) -> list[Chunk] | None:
+    """The chunks in a payload of an uncommon shape, most often one; None if it cannot be read."""
     lenient = False
     try:
         value = msgspec.json.decode(payload)
@@ -156,14 +155,16 @@ def _second_look(payload: bytes, news: _News | None) -> Chunk | None:
             value = scrubbed(json.loads(payload.decode("utf-8", "replace"), strict=False), keep=JOINED)
         except (ValueError, RecursionError):
             return None
-    if isinstance(value, list):
-        value = value[0] if value else None
-    if value is None:
-        return _NOTHING
-    if not isinstance(value, dict):
+    values = [item for item in (value if isinstance(value, list) else [value]) if item is not None]
+    if not all(isinstance(item, dict) for item in values):
         return None
+    return [_chunk(item, news, lenient=lenient) for item in values]
+
+
+def _chunk(value: dict[str, Any], news: _News | None, *, lenient: bool) -> Chunk:
     choices = [choice for n, given in enumerate(_choices(value)) if (choice := _choice(given, n)) is not None]
     error = error_of_body(value)
+    unknown = None if news is None else news.of(value)
     return Chunk(
         id=value.get("id"),
         model=value.get("model"),
@@ -171,7 +172,7 @@ def _second_look(payload: bytes, news: _News | None) -> Chunk | None:
         usage=value.get("usage") or _ollama_usage(value),
         error=value if error is not None else None,
         x_groq=value.get("x_groq"),
-        unknown=None if news is None else news.of(value),
+        unknown=scrubbed(unknown) if lenient else unknown,
         lenient=lenient,
     )
 
@@ -252,8 +253,11 @@ def _unknown_of_choice(choice: dict[str, Any]) -> dict[str, Any]:
 
 def _not_json(payload: bytes) -> ProtocolError:
     try:
-        json.loads(payload)
-        why = "it is JSON, but no object"
+        if too_deep(payload):
+            why = "nested too deeply"
+        else:
+            json.loads(payload)
+            why = "it is JSON, but no object"
     except (ValueError, RecursionError) as error:
         why = str(error)
     return ProtocolError(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from operators._chunks import KEPT, Choice, Chunk, Delta
-from operators._errors import ConnectionLost, EmptyStream, StreamTimeout, TruncatedError
+from operators._errors import ApiError, ConnectionLost, EmptyStream, StreamTimeout, TruncatedError
 from operators._events import (
     AnnotationDelta,
     AudioDelta,
@@ -83,7 +83,7 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
             index = choice.index
             state = seen.get(index) if type(index) is int else None
             if state is None:
-                state = find(choice)
+                state = find(choice, chunk)
             delta = choice.delta
             if delta is None:
                 delta = choice.message or _NOTHING
@@ -114,9 +114,11 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
             if state.told:
                 out.on_next(Started(stream_id, model, state.role, state.index))
 
-    def find(choice: Choice) -> _Choice:
+    def find(choice: Choice, chunk: Chunk) -> _Choice:
         index = _whole_number(choice.index)
-        number = 0 if index is None else index
+        if index is None:  # its place in the chunk tells
+            index = next(place for place, given in enumerate(chunk.choices or ()) if given is choice)
+        number = index
         delta = choice.delta or choice.message
         return seen.get(number) or seen.setdefault(number, _Choice(number, delta and delta.role))
 
@@ -151,12 +153,12 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
                 out.on_next(TextDelta(text, index) if channel == "text" else RefusalDelta(text, index))
         for kind, part in parts:
             if kind == "unknown":
-                out.on_next(Unknown(part))
+                out.on_next(Unknown(scrubbed(part) if lenient else part))
         pieces = [piece for piece in _list(delta.tool_calls) if isinstance(piece, dict)]
         if not pieces and isinstance(delta.function_call, dict):
             pieces = [{"function": delta.function_call}]
         if lenient:
-            pieces = [whole_characters(index, position, piece) for position, piece in enumerate(pieces)]
+            pieces = scrubbed(pieces, keep=_ARGUMENTS)
         for position, piece in enumerate(pieces):
             added = state.calls.delta(piece, position)
             if added is not None:
@@ -165,15 +167,6 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
             out.on_next(_audio(delta.audio, index))
         if annotations := _list(delta.annotations):
             out.on_next(AnnotationDelta(annotations, index))
-
-    def whole_characters(index: int, position: int, piece: dict[str, Any]) -> dict[str, Any]:
-        """A piece of a call whose arguments end in no half of a pair."""
-        function = piece.get("function")
-        if isinstance(function, dict) and (text := _string(function.get("arguments"))):
-            joined = halves.join(index, f"arguments {piece.get('index', position)}", text)
-            return piece | {"function": function | {"arguments": joined}}
-        scrubbed_piece: dict[str, Any] = scrubbed(piece)
-        return scrubbed_piece
 
     def end_of(state: _Choice, choice: Choice) -> None:
         """What a choice says beside its delta."""
@@ -186,13 +179,13 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
                 out.on_next(LogprobsDelta(content, refusal, state.index))
         if choice.usage:
             count(choice.usage)
-        if choice.finish_reason and not state.finished:
+        if choice.finish_reason and choice.finish_reason != "null" and not state.finished:
             said = state.finished = True
             for held in state.calls.held():
                 out.on_next(held)
             out.on_next(Finish(str(choice.finish_reason), state.index))
         if error := error_of(choice.error):
-            raise error
+            fail(error)
 
     def rest(chunk: Chunk) -> None:
         """What a chunk says beside its choices."""
@@ -207,7 +200,14 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
         if error is None and isinstance(chunk.x_groq, dict):
             error = error_of(chunk.x_groq.get("error"))
         if error:
-            raise error
+            fail(error)
+
+    def fail(error: ApiError) -> None:
+        """All that came before an error is there before it."""
+        halves.held.clear()
+        for event in let_go():
+            out.on_next(event)
+        raise error
 
     def count(counts: Any) -> None:
         nonlocal usage, said
@@ -247,6 +247,7 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
 
 
 _NOTHING = Delta()
+_ARGUMENTS = frozenset({"arguments"})
 _TEXTS: dict[str, type[TextDelta | ReasoningDelta | RefusalDelta]] = {
     "text": TextDelta,
     "reasoning": ReasoningDelta,
@@ -280,11 +281,31 @@ def _says_more(delta: Delta) -> bool:
 
 def _reasoning(delta: Delta) -> str:
     """The reasoning text of a delta: the first place where there is some."""
-    for given in (delta.reasoning_content, delta.reasoning, delta.reasoning_text, delta.thinking):
-        if given and (text := "".join(text for _, text in _parts(given) if isinstance(text, str))):
+    for given in (
+        delta.reasoning_content,
+        delta.reasoning,
+        delta.reasoning_text,
+        delta.thinking,
+        delta.reasoning_details,
+        delta.thinking_blocks,
+    ):
+        if given and (text := _text_in(given)):
             return text
-    details = (item for item in _list(delta.reasoning_details) if isinstance(item, dict))
-    return "".join(_string(item.get("text")) or _string(item.get("summary")) for item in details)
+    return ""
+
+
+_INNER = ("thinking", "reasoning", "text", "value", "content", "summary")
+
+
+def _text_in(value: Any) -> str:
+    """The text of reasoning, which may be wrapped in objects and lists."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(_text_in(item) for item in value)
+    if isinstance(value, dict):
+        return next((text for name in _INNER if (text := _text_in(value.get(name)))), "")
+    return ""
 
 
 def _parts(content: Any) -> Iterator[tuple[str, Any]]:
@@ -296,19 +317,16 @@ def _parts(content: Any) -> Iterator[tuple[str, Any]]:
         for part in content:
             yield from _parts(part)
     elif isinstance(content, dict):
-        kind = content.get("type")
+        kind = _string(content.get("type"))
         if kind in {"thinking", "reasoning", "reasoning_text", "summary_text"}:
-            for inner in ("thinking", "reasoning", "text", "content", "summary"):
-                if content.get(inner):
-                    yield from (("reasoning", text) for _, text in _parts(content[inner]))
-                    break
+            yield "reasoning", _text_in(content)
         elif kind == "refusal":
             yield "refusal", _string(content.get("refusal"))
         elif isinstance(text := content.get("text"), (str, dict)):
             yield from _parts(text if isinstance(text, str) else text.get("value"))
         elif isinstance(content.get("content"), str):
             yield "text", content["content"]
-        elif content:
+        elif any(value for name, value in content.items() if name != "type"):
             yield "unknown", content
     elif content is not None and not isinstance(content, bool):
         yield "text", json.dumps(content)
@@ -332,18 +350,24 @@ def _whole_number(value: Any) -> int | None:
 
 
 def _audio(audio: dict[str, Any], index: int) -> AudioDelta:
-    id_, data, transcript = (audio.get(name) or None for name in ("id", "data", "transcript"))
+    id_, data, transcript = (_string(audio.get(name)) or None for name in ("id", "data", "transcript"))
     return AudioDelta(id_, data, transcript, _whole_number(audio.get("expires_at")), index)
 
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_OTHER_NAMES = {"prompt_tokens": "input_tokens", "completion_tokens": "output_tokens"}  # of a translating gateway
+
+
+def _count(given: dict[str, Any], name: str) -> int | None:
+    count = _whole_number(given.get(name))
+    return _whole_number(given.get(_OTHER_NAMES.get(name, name))) if count is None else count
 
 
 def _usage(given: Any, before: Usage | None) -> Usage | None:
     """The counts as far as they are known: a null does not take back what an earlier chunk has said."""
     if not isinstance(given, dict):
         return None
-    found = {name: number for name in _COUNTS if (number := _whole_number(given.get(name))) is not None}
+    found = {name: number for name in _COUNTS if (number := _count(given, name)) is not None}
     details = {name: value for name, value in given.items() if name not in _COUNTS and value is not None}
     if not found and not details:
         return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import msgspec
-
+from operators._calls import loads
 from operators._errors import ApiError
+from operators._surrogates import scrubbed
 
 SAYS = (
     "message",
@@ -21,29 +21,32 @@ SAYS = (
     "error",
     "errors",
 )
+_WRAPS = ("error", "errors", "detail")
 
 
 def error_of(value: Any) -> ApiError | None:
-    """The error that the value of an `error` key stands for; None for null, false, "", {} and [], which are none.
+    """The error that the value of an `error` key stands for; None if there is nothing in it: null, false, "", {}, [].
+
+    One wrapped in another, or in a list, is unwrapped; what the inner one does not say, the outer one may.
 
     >>> error_of({"message": "no credit left", "code": "quota"})
     ApiError('no credit left', code='quota')
     >>> error_of("upstream gone")
     ApiError('upstream gone')
     """
-    if not value:
-        return None
     if isinstance(value, list):
-        value = value[0]
+        value = next(filter(None, value), None)
+    if not value or (isinstance(value, dict) and not any(value.values())):
+        return None
     if not isinstance(value, dict):
         return ApiError(_words(value))
-    if isinstance(inner := value.get("error"), dict) and inner:  # one wrapped in another
-        value = value | inner
+    while wrapped := _wrapped(value):
+        value = wrapped
     said = next((value[name] for name in SAYS if value.get(name)), value)
     return ApiError(
         _words(said),
-        code=_simple(value.get("code", value.get("error_code"))),
-        type=_text(value.get("type", value.get("error_type"))),
+        code=_simple(next((value[name] for name in ("code", "error_code") if value.get(name) is not None), None)),
+        type=_text(value.get("type") or value.get("error_type")),
         param=value.get("param"),
         status=_status(value),
         retry_after=_seconds(value.get("retry_after")),
@@ -52,11 +55,9 @@ def error_of(value: Any) -> ApiError | None:
 
 def error_of_event(data: bytes) -> ApiError:
     """The error that an event named "error" stands for, whatever its data is: an object, nested or flat, or text."""
-    try:
-        value = msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        value = data.decode("utf-8", "replace").strip()
-    return error_of(value) or ApiError("the provider sent an error event that says nothing")
+    text = data.decode("utf-8", "replace").strip()
+    value = scrubbed(loads(text))
+    return error_of(text if value is None else value) or ApiError("the provider sent an error event that says nothing")
 
 
 def error_of_body(value: dict[str, Any]) -> ApiError | None:
@@ -65,9 +66,9 @@ def error_of_body(value: dict[str, Any]) -> ApiError | None:
     `{"error": …}` (OpenAI and most), `{"error_type": …, "error_message": …}` (gateways), `{"detail": …}` (FastAPI),
     `{"object": "error", "message": …}` (vLLM), `{"type": "error", …}` (Anthropic), `{"code": 400, "message": …}`.
     """
-    if error := error_of(value.get("error")):
-        error.code = _simple(value.get("error_code")) if error.code is None else error.code
-        return error
+    given = value.get("error")
+    if error_of(given):
+        return error_of(given if isinstance(given, (dict, list)) and not value.get("error_code") else value)
     if value.get("choices"):
         return None
     named = "error" in (value.get("object"), value.get("type"))
@@ -77,12 +78,20 @@ def error_of_body(value: dict[str, Any]) -> ApiError | None:
     return error_of(value) if named or spelt or value.get("detail") or (coded and told) else None
 
 
+def _wrapped(value: dict[str, Any]) -> dict[str, Any] | None:
+    """The value with the object in it unwrapped, the first one if it is a list of them; None if there is none."""
+    for name in _WRAPS:
+        inner = value.get(name)
+        if isinstance(inner, list) and inner:
+            inner = inner[0]
+        if isinstance(inner, dict) and any(inner.values()):
+            return {key: item for key, item in value.items() if key != name} | inner
+    return None
+
+
 def _words(said: Any) -> str:
-    if isinstance(said, str):
-        return said
-    if isinstance(said, list) and len(said) == 1 and isinstance(said[0], dict) and isinstance(said[0].get("msg"), str):
-        return str(said[0]["msg"])  # FastAPI's list of what is wrong with a request
-    return json.dumps(said, ensure_ascii=False, default=repr)
+    text: str = scrubbed(said if isinstance(said, str) else json.dumps(said, ensure_ascii=False, default=repr))
+    return text
 
 
 def _simple(value: Any) -> str | int | None:
@@ -95,8 +104,9 @@ def _text(value: Any) -> str | None:
 
 def _status(value: dict[str, Any]) -> int | None:
     for name in ("status", "status_code", "http_status"):
-        if isinstance(found := value.get(name), int) and 100 <= found < 600:
-            return found
+        found = str(value.get(name))
+        if len(found) == 3 and found.isdecimal() and "100" <= found < "600":
+            return int(found)
     return None
 
 

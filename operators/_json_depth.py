@@ -5,6 +5,37 @@ from __future__ import annotations
 import re
 
 _MARKS = re.compile(r'[\\"{}\[\]]')
+_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[{\[]|[}\]]', re.DOTALL)
+
+DEPTH = 200
+"""Nested deeper than this is not read: decoders and whoever walks the value would run out of stack."""
+
+SHALLOW = 2 * DEPTH
+"""So many bytes cannot be JSON that is nested deeper."""
+
+
+def too_deep(text: str | bytes) -> bool:
+    """Is this JSON text nested deeper than DEPTH?
+
+    >>> too_deep("[" * 201 + "]" * 201), too_deep('["' + "[" * 201 + '"]')
+    (True, False)
+    """
+    if isinstance(text, bytes):
+        if text.count(b"[") + text.count(b"{") <= DEPTH:
+            return False
+        text = text.decode("latin-1")
+    elif text.count("[") + text.count("{") <= DEPTH:
+        return False
+    depth = 0
+    for found in _TOKENS.finditer(text):
+        mark = text[found.start()]
+        if mark in "[{":
+            depth += 1
+            if depth > DEPTH:
+                return True
+        elif mark != '"':
+            depth -= 1
+    return False
 
 
 class JsonDepth:

@@ -6,11 +6,14 @@ The rules, in the order in which they are read in `_owner`:
 2.  A piece with a known index belongs to the newest call there (OpenAI), unless
     a.  it has a new id *and* a name: another call at the same index (Gemini, some gateways send 0 for every call). But
         an opener that got no arguments and is followed at once by one with the same name was one call opened twice;
-    b.  it names a call again when the arguments are whole: another call, sent without ids.
-3.  A piece with an unknown index opens a call. But an id that is known says which call it is, whatever the index: there
-    are gateways that count pieces, and gateways that send 0 for two calls at once.
+    b.  it has a new id and arguments when the arguments are whole: another call, whose name comes late;
+    c.  it names a call again when the arguments are whole: another call, sent without ids.
+3.  A piece with an unknown index opens a call. But an id that is known says which call it is, whatever the index, if no
+    call at that index came under the same id: there are gateways that count pieces, and gateways that send 0 for two
+    calls at once. And a piece with neither an id nor a name goes on with a call: the one in that place, if it was opened
+    without an index, else the last one, if its arguments are not whole.
 4.  Without an index: by id. A new id opens a call; if it comes without a name, and the last call has no id yet or its
-    arguments are still open, it is that call's late or changed id.
+    arguments are not whole, it is that call's late or changed id.
 5.  Without an index and an id: the last call, unless the piece names another one.
 
 Of a call, the first id that is not empty stays. A name grows until arguments begin; a repeat of it, and anything after
@@ -28,16 +31,19 @@ from typing import Any
 
 from operators._events import ToolCallDelta
 from operators._json_depth import JsonDepth
+from operators._surrogates import Surrogates
 
 _READ = frozenset({"index", "id", "type", "function", "custom"})
+_WORDS = ("name", "arguments")
 
 
 class _Call:
-    __slots__ = ("begun", "checksum", "depth", "held", "id", "index", "key", "length", "name")
+    __slots__ = ("begun", "checksum", "depth", "held", "id", "index", "key", "length", "name", "told")
 
     def __init__(self, key: int, index: int | str | None) -> None:
         self.key, self.index = key, index
         self.id: str | None = None
+        self.told: str | None = None  # the id that its last piece with one had, whatever it was worth
         self.name = ""
         self.begun = False  # arguments have come
         self.depth = JsonDepth()
@@ -58,13 +64,16 @@ class Calls:
         self._by_index: dict[int | str, _Call] = {}
         self._by_id: dict[str, _Call] = {}
         self._just_opened: _Call | None = None
+        self._halves = Surrogates()
 
     def delta(self, piece: dict[str, Any], position: int = 0) -> ToolCallDelta | None:
         """What a piece adds to its call; None if it adds nothing."""
         index, id_ = _index(piece.get("index")), _id(piece.get("id"))
         kind = "custom" if isinstance(piece.get("custom"), dict) else "function"
-        said = piece.get(kind)
-        function: dict[str, Any] = said if isinstance(said, dict) else {}
+        function = piece.get(kind)
+        if not isinstance(function, dict):  # its words may stand in the piece itself
+            function = {word: piece[word] for word in _WORDS if word in piece}
+            piece = {word: value for word, value in piece.items() if word not in _WORDS}
         name = function.get("name") if isinstance(function.get("name"), str) else ""
         arguments = function.get("input" if kind == "custom" else "arguments")
 
@@ -72,6 +81,10 @@ class Calls:
         opened = call is None
         if call is None:
             call = self._open(index)
+        elif index is not None and call.index is None:
+            call.index = index
+            self._by_index[index] = call
+        call.told = id_ or call.told
         if id_ and call.id is None and id_ not in self._by_id:
             call.id = id_
             self._by_id[id_] = call
@@ -90,21 +103,24 @@ class Calls:
         last = self._calls[-1] if self._calls else None
         if index is not None:
             call, known = self._by_index.get(index), self._by_id.get(id_ or "")
-            if known is not None and known is not call:
+            if known is not None and known is not call and (call is None or call.told != id_):
                 goes_on = not name or (name == known.name and not known.whole)
                 if goes_on or (call is not None and not self._starts_over(known, id_, name, arguments)):
                     return known
             if call is None:
-                return None
-            if id_ and call.id and id_ != call.id and name:
-                twice = call is self._just_opened and not call.begun and name == call.name
-                return call if twice else None
+                return None if id_ or name else self._unfinished(index)
+            if id_ and call.id and id_ != call.id and id_ != call.told:
+                if name:
+                    twice = call is self._just_opened and not call.begun and name == call.name
+                    return call if twice else None
+                if call.depth.whole and _filled(arguments) and not self._repeats(call, arguments):
+                    return None
             return None if self._starts_over(call, id_, name, arguments) else call
         if id_:
             call = self._by_id.get(id_)
             if call is not None:
                 return None if self._starts_over(call, id_, name, arguments) else call
-            if last is not None and not name and (last.id is None or (last.begun and not last.whole)):
+            if last is not None and not name and (last.id is None or last.told == id_ or not last.whole):
                 return last
             if last is not None and last.id is None and name == last.name and not last.whole:
                 return last
@@ -114,13 +130,21 @@ class Calls:
         other = name and name != last.name and (last.begun or position > 0)
         return None if other else last
 
+    def _unfinished(self, index: int | str) -> _Call | None:
+        """The call that a piece with nothing but arguments goes on with."""
+        if isinstance(index, int) and 0 <= index < len(self._calls) and self._calls[index].index is None:
+            return self._calls[index]
+        last = self._calls[-1] if self._calls else None
+        return None if last is None or last.whole else last
+
     def _starts_over(self, call: _Call, id_: str | None, name: str, arguments: Any) -> bool:
         """A call whose arguments are whole is named again: another one, unless all of it is said once more."""
         if not name or not call.whole:
             return False
-        if name == call.name and not arguments:
+        if name == call.name and not _filled(arguments):
             return False
-        return not (id_ and id_ == call.id and (name == call.name) and self._repeats(call, arguments))
+        same = id_ and id_ == call.id and name == call.name
+        return not (same and (call.held == {} or self._repeats(call, arguments)))
 
     def _open(self, index: int | str | None) -> _Call:
         call = _Call(len(self._calls), index)
@@ -150,6 +174,8 @@ class Calls:
         if repeatable and call.whole and self._repeats(call, arguments):
             return ""
         text = arguments if isinstance(arguments, str) else _json(arguments)
+        if self._halves.held or not text.isascii():
+            text = self._halves.join(call.key, "arguments", text)
         if call.held is not None:
             before, call.held = call.held, None
             if before:
@@ -184,17 +210,21 @@ class Calls:
         return ToolCallDelta(call.key, index, call.id, name, arguments, self._choice, extra)
 
 
+def _filled(arguments: Any) -> bool:
+    """Do these arguments say anything?"""
+    return bool(arguments.strip()) if isinstance(arguments, str) else arguments is not None
+
+
 def _index(value: Any) -> int | str | None:
     if isinstance(value, bool) or value is None or value == "":
         return None
     if isinstance(value, int):
         return value
-    if isinstance(value, float):
-        return int(value) if value.is_integer() else str(value)
     try:
-        return int(value)
+        number = float(value)
     except (TypeError, ValueError):
         return str(value)
+    return int(number) if number.is_integer() else str(value)
 
 
 def _id(value: Any) -> str | None:

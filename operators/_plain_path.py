@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from operators._events import Event, Started, TextDelta
+from operators._json_depth import SHALLOW, too_deep
 from operators._operator import Detour, Operator, Out, Stage
 
 _Nothing = Literal[""] | None
@@ -113,7 +114,8 @@ class _PlainPath(Detour[bytes, Event]):
             at = 0
             while at + 1 < end:
                 line = lines[at]
-                if plain and not lines[at + 1] and line.startswith(b"data: {"):
+                shallow = len(line) <= SHALLOW or not too_deep(line)
+                if plain and shallow and not lines[at + 1] and line.startswith(b"data: {"):
                     at += 2
                     try:
                         choice = _plain(line[6:]).choices[0]
@@ -138,7 +140,7 @@ class _PlainPath(Detour[bytes, Event]):
 
         def by_the_chain(event: bytes) -> None:
             before = came.count
-            slowly(event + b"\n\n")
+            slowly(event + b"\n\n" if event else b"\n")
             last = came.last
             if came.named and came.count == before + 1 and type(last) is TextDelta and _is_plain(event, last):
                 plain.add(last.choice)

@@ -40,10 +40,15 @@ class Surrogates:
 
 
 JOINED = frozenset({"content", "text", "reasoning", "reasoning_content", "reasoning_text", "refusal", "arguments"})
+"""Keys of texts that come in pieces: what ends in half a pair waits for the rest."""
+
+_WAY = frozenset({"choices", "delta", "message", "content", "reasoning", "thinking", "reasoning_details", "tool_calls"})
+_ON_THE_WAY = _WAY | {"function", "function_call", "custom"}
+"""Keys under which such texts stand. Under any other, a text is whole."""
 
 
 def scrubbed(value: Any, keep: frozenset[str] = frozenset()) -> Any:
-    """The JSON value with every half that stands alone as U+FFFD, but for texts under the keys in `keep`.
+    """The JSON value with every half that stands alone as U+FFFD, but for texts under the keys in `keep`, where those count.
 
     >>> scrubbed(["\\ud83d\\ude00", {"token": "\\ud83d"}])
     ['😀', {'token': '�'}]
@@ -55,7 +60,9 @@ def scrubbed(value: Any, keep: frozenset[str] = frozenset()) -> Any:
         return [scrubbed(item, keep) for item in value]
     if isinstance(value, dict):
         return {
-            scrubbed(name): item if name in keep and isinstance(item, str) else scrubbed(item, keep)
+            scrubbed(name): item
+            if name in keep and isinstance(item, str)
+            else scrubbed(item, keep if name in _ON_THE_WAY else frozenset())
             for name, item in value.items()
         }
     return value

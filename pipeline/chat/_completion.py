@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from operators import Event, Operator
 from reactivex import Observable
 
+from operators import Event, Operator
 from pipeline.chat._decode import chain
 from pipeline.chat._patience import Patience, patient
 from pipeline.chat._retry import Attempts, Retry
@@ -58,14 +58,16 @@ def completion(
     sent_headers |= {name.lower(): value for name, value in (headers or {}).items()}
     for name, value in sent_headers.items():
         if not (value.isascii() and value.isprintable()):  # said here, for what a client says of it shows the value
-            raise ValueError(f"the header {name} has characters that no header can have; is there a line break in it, or in api_key?")
+            raise ValueError(
+                f"the header {name} has characters that no header can have; is there a line break in it, or in api_key?"
+            )
     secrets = secrets_of(url, {**getattr(client, "headers", {}), **sent_headers})
     looping = client is not None and is_async(client)
     limits = None if client is not None and timeouts is _DEFAULT_TIMEOUTS else timeouts
     sent = {**body, "stream": True}
     choices = body.get("n")
 
-    def attempt(number: int) -> Observable[Event]:
+    def attempt(_number: int) -> Observable[Event]:
         story = Story(secrets)
         watched = until is not None or (limits and (limits.first_content or limits.idle_content))
         patience = Patience(limits or Timeouts(), until, looping=looping) if watched else None

@@ -28,9 +28,7 @@ def decode(
     Started(id=None, model=None, role='assistant', choice=0)
     TextDelta(text='Hi', choice=0)
     """
-    return chain(
-        think_tags=think_tags, cumulative=cumulative, extras=extras, flush=flush, errors=errors
-    )
+    return chain(think_tags=think_tags, cumulative=cumulative, extras=extras, flush=flush, errors=errors)
 
 
 def chain(

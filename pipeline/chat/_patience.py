@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 
 from operators import Event, LimitExceeded, Out, Retrying, Stage, Started, StreamError, StreamTimeout, Usage, operator
-
 from pipeline.sources._timeouts import Timeouts
 
 _SAYS_NOTHING = (Started, Usage, Retrying)

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from msgspec import Struct
-from operators import Event, Restarted, Retrying, Started, StreamError, Usage, current_spy
-from operators._operator import on_trampoline
-from operators._spy import under, watched_by
 from reactivex import Observable, abc
 from reactivex.disposable import SerialDisposable
 from reactivex.internal import default_error, noop
 from reactivex.scheduler import VirtualTimeScheduler
 from tenacity import RetryCallState, wait_random_exponential
 
+from operators import Event, Restarted, Retrying, Started, StreamError, Usage, current_spy
+from operators._operator import on_trampoline
+from operators._spy import under, watched_by
 from pipeline.sources._gate import Gate
 
 log = logging.getLogger("rxchat.retry")
@@ -32,8 +32,8 @@ _INVISIBLE = (Started, Usage, Retrying)
 class Retry(Struct, frozen=True):
     """When to try again, and how often.
 
-    `attempts` counts requests, so 1 never retries. Between two of them it waits a random time between 0 and `backoff` ×
-    2ⁿ seconds (full jitter), or what the server asks for in Retry-After; never more than `max_wait` seconds: a server
+    `attempts` counts requests, so 1 never retries. Between two of them it waits a random time between 0 and `backoff`
+    seconds, twice, four times that (full jitter), or what the server asks for in Retry-After; never more than `max_wait` seconds: a server
     that asks for more ends the stream at once, with the number in the error.
 
     `on_break="restart"` tries again even after visible output; a `Restarted` event then tells to begin anew.
@@ -62,7 +62,9 @@ class Retry(Struct, frozen=True):
         if error.retry_after is not None:
             if error.retry_after <= self.max_wait:
                 return error.retry_after
-            error.add_note(f"not tried again: it asks to wait {error.retry_after:g} s, Retry(max_wait={self.max_wait:g}) allows less")
+            error.add_note(
+                f"not tried again: it asks to wait {error.retry_after:g} s, Retry(max_wait={self.max_wait:g}) allows less"
+            )
             return None
         state = RetryCallState(retry_object=None, fn=None, args=(), kwargs={})  # type: ignore[arg-type]
         state.attempt_number = attempt
@@ -91,14 +93,14 @@ class Attempts(Observable[Event]):
         *,
         scheduler: abc.SchedulerBase | None = None,
     ) -> abc.DisposableBase:
-        observer: Any = on_next
-        if hasattr(observer, "on_next"):
-            on_next, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
+        receive: Any = on_next
+        if hasattr(receive, "on_next"):
+            receive, on_error, on_completed = receive.on_next, receive.on_error, receive.on_completed
         trying = _Trying(
             self._attempt,
             self._retry,
             _Wait(scheduler, looping=self._looping),
-            on_next or noop,
+            receive or noop,
             on_error or default_error,
             on_completed or noop,
             scheduler,

@@ -7,7 +7,6 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from operators import Event, NotEventStream, Out, Stage, Started, StreamError, operator
 from operators._assembly import Assembly
-
 from pipeline._redact import is_secret, redact_text
 from pipeline.sources._http_errors import describe
 

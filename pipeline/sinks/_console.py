@@ -2,64 +2,53 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
-from typing import TextIO
+from typing import Literal, TextIO
 
-from reactivex import Observer
 from rich.console import Console
 
-from operators import (
-    AudioDelta,
-    Event,
-    Gap,
-    ReasoningDelta,
-    RefusalDelta,
-    Restarted,
-    Retrying,
-    RoundStarted,
-    StreamError,
-    TextDelta,
-    ToolCall,
-    ToolCallDelta,
-    ToolResult,
-)
-from pipeline._redact import redact_text
-from pipeline.sinks._sheet import Sheet
-from pipeline.sinks._tally import Tally
-from pipeline.sinks._turns import Turns
-from pipeline.sinks._visible import visible
-
-_RESULT_SHOWN = 400
-_ERROR_SHOWN = 2000
+from pipeline.sinks._live import LiveConsole
+from pipeline.sinks._plain import PlainConsole
+from pipeline.sinks._tally import Prices
 
 
 def console(
     file: TextIO | None = None,
     *,
     console: Console | None = None,
-    show_reasoning: bool | None = None,
+    live: bool | None = None,
+    show_reasoning: bool | Literal["folded"] | None = None,
     show_calls: bool | None = None,
     show_footer: bool | None = None,
+    prices: tuple[float, float] | tuple[float, float, str] | None = None,
     errors: TextIO | None = None,
     clock: Callable[[], float] | None = time.monotonic,
-) -> ConsoleSink:
+) -> LiveConsole | PlainConsole:
     r"""From events to a terminal: the answer as it comes, reasoning dimmed, tool calls as they grow, and a footer.
 
-    The footer has the finish_reason, the tokens where a Usage has come, the time to the first token (from the making of
-    the sink, so make it where you subscribe) and the tokens a second. Several choices are shown one after the other, and so are
-    calls that come interleaved. Retries, restarts, gaps and errors are said in a line of their own.
+    On a terminal it is a live view: markdown is laid out, calls are panels, and a line at the foot says what is being waited
+    for, how long it has taken, and how many tokens came how fast; at most 15 times a second. What is done scrolls away
+    as ordinary text and is never touched again. `live=False` writes each piece as it comes instead, and so does None
+    where there is no terminal that can do more (a pipe, TERM=dumb, an encoding other than UTF-8). The view begins when
+    the sink is made, so make it where you subscribe. It ends with the stream; a subscription that is left early tells
+    no one, so then call `dispose()`, which says that the stream was left, or use the sink in a `with`.
+
+    The footer has the finish_reason, the tokens where a Usage has come, the time to the first token and the tokens a second;
+    with `prices` (dollars for a million tokens in and out, or another sign: `(0.15, 0.6, "€")`) what they cost. Several
+    choices are shown one after the other; without a live view, so are calls that come interleaved. Retries, restarts,
+    gaps and errors are said in a line of their own. `show_reasoning="folded"` shows its last lines while it grows, then
+    how long it was.
 
     Writes to `file` (stdout), or to a `console` of rich's. If that is no terminal, the text of the answer alone is written,
     as it comes, with a line end at the end: reasoning, calls and footer only if they are asked for with True. What went
     wrong is then said on `errors` (stderr). Nothing that the model says is obeyed by a terminal: control characters are
     shown as symbols, in a pipe too, since most pipes end in a terminal. NO_COLOR and FORCE_COLOR are heeded.
 
-    `clock` gives seconds; None leaves times out, as for a body that was recorded. `dispose()` says that the stream
-    was left, after disposing the subscription. A sink shows one stream; it raises what the file raises.
+    `clock` gives seconds; None leaves times out, as for a body that was recorded. A sink shows one stream; it raises
+    what the file raises.
 
-    >>> import reactivex
+    >>> import reactivex, sys
     >>> from operators import Finish, ReasoningDelta, TextDelta
     >>> from pipeline.sinks import console
     >>> said = reactivex.of(ReasoningDelta("So ..."), TextDelta("Hi "), TextDelta("there"), Finish("stop"))
@@ -75,202 +64,33 @@ def console(
     stop
     """
     paper = console or Console(file=file, force_jupyter=False, highlight=False)
-    return ConsoleSink(
+    cost = Prices(*prices) if prices is not None else None
+    if _can_be_live(paper) if live is None else live:
+        return LiveConsole(
+            paper,
+            show_reasoning=True if show_reasoning is None else show_reasoning,
+            show_calls=show_calls is not False,
+            show_footer=show_footer is not False,
+            clock=clock,
+            prices=cost,
+        )
+    return PlainConsole(
         paper,
-        show_reasoning=show_reasoning,
+        show_reasoning=None if show_reasoning is None else bool(show_reasoning),
         show_calls=show_calls,
         show_footer=show_footer,
         errors=errors,
         clock=clock,
+        prices=cost,
     )
 
 
-class ConsoleSink(Observer[Event]):
-    """The observer that `console()` makes."""
-
-    def __init__(
-        self,
-        console: Console,
-        *,
-        show_reasoning: bool | None,
-        show_calls: bool | None,
-        show_footer: bool | None,
-        errors: TextIO | None,
-        clock: Callable[[], float] | None,
-    ) -> None:
-        super().__init__()
-        self._sheet = sheet = Sheet(console)
-        self._errors = errors
-        self._shows_reasoning, self._shows_calls, self._shows_footer = (
-            sheet.terminal if asked is None else asked for asked in (show_reasoning, show_calls, show_footer)
-        )
-        self._tally = Tally(clock)
-        self._turns = Turns(self._show)
-        self._block: tuple[str, int, int] | None = None  # what is being written: kind, choice, key of the call
-        self._choice: int | None = None  # the choice whose heading stands above
-        self._reasoned = False  # reasoning stands above that no style sets apart
-        self._arguments = False  # the call that is being written has its bracket open
-        self._called: set[tuple[int, int]] = set()
-
-    # ------------------------------------------------------------------------------------------------ as an observer
-
-    def _on_next_core(self, value: Event) -> None:
-        self._tally.add(value)
-        self._turns.add(value)
-
-    def _on_error_core(self, error: Exception) -> None:
-        self._turns.end()
-        self._close_block()
-        self._remark(f"error: {_described(error)}", "bold red")
-        self._finish(broken=True)
-
-    def _on_completed_core(self) -> None:
-        self._turns.end()
-        self._close_block()
-        self._finish()
-
-    def dispose(self) -> None:
-        """Say that the stream was left before its end, after what had come."""
-        if not self.is_stopped:
-            super().dispose()
-            self._turns.end()
-            self._close_block()
-            self._remark("cancelled", "yellow")
-            self._finish(broken=True)
-
-    def _finish(self, *, broken: bool = False) -> None:
-        parts = self._tally.parts()
-        if self._shows_footer and len(parts) > broken:  # a time alone says nothing about what broke
-            self._sheet.parts(parts, "dim")
-        self._sheet.end()
-
-    # ------------------------------------------------------------------------------------------------ what is shown
-
-    def _show(self, event: Event) -> None:
-        if isinstance(event, TextDelta):
-            self._say(event.text, event.choice)
-        elif isinstance(event, ReasoningDelta):
-            self._think(event)
-        elif isinstance(event, ToolCallDelta):
-            if self._shows_calls:
-                self._call(event.key, event.choice, event.name, event.arguments)
-        elif isinstance(event, ToolCall):
-            if self._shows_calls and (event.choice, event.key) not in self._called:
-                self._call(event.key, event.choice, event.name, event.arguments)
-        elif isinstance(event, ToolResult):
-            if self._shows_calls:
-                self._answer(event)
-        elif isinstance(event, RefusalDelta):
-            self._say(event.text, event.choice, "refusal", "yellow")
-        elif isinstance(event, AudioDelta):
-            self._say(event.transcript or "", event.choice)
-        elif isinstance(event, RoundStarted):
-            self._new_round()
-        elif isinstance(event, Retrying):
-            why = _cut(redact_text(event.error), _ERROR_SHOWN)
-            self._remark(f"retrying in {event.wait:.3g} s, attempt {event.attempt}: {why}", "yellow")
-        elif isinstance(event, Restarted):
-            self._remark("starting again: what stands above is void", "yellow")
-            self._new_round()
-        elif isinstance(event, Gap):
-            self._remark(f"{event.dropped:,} events left out here", "yellow")
-
-    def _say(self, text: str, choice: int, kind: str = "text", style: str = "") -> None:
-        if not text:
-            return
-        if self._open(kind, choice) and self._reasoned:
-            self._sheet.line("[answer]")
-            self._sheet.open(blank=False)
-            self._reasoned = False
-        self._sheet.write(text, style)
-
-    def _think(self, event: ReasoningDelta) -> None:
-        if not self._shows_reasoning or not event.text:
-            return
-        if self._open("reasoning", event.choice) and not self._sheet.styled:
-            self._sheet.line("[reasoning]")
-            self._sheet.open(blank=False)
-            self._reasoned = True
-        self._sheet.write(event.text, "dim")
-
-    def _call(self, key: int, choice: int, name: str, arguments: str) -> None:
-        after_call = self._block is not None and self._block[0] == "call"
-        if self._open("call", choice, key, blank=not after_call):
-            self._called.add((choice, key))
-            self._sheet.write("→ ", "cyan")
-        if name:
-            self._sheet.write(name, "bold cyan")
-        if arguments:
-            if not self._arguments:
-                self._sheet.write("(", "cyan")
-                self._arguments = True
-            self._sheet.write(arguments)
-
-    def _answer(self, event: ToolResult) -> None:
-        after_call = self._block is not None and self._block[0] in {"call", "result"}
-        self._close_block()
-        self._sheet.open(blank=not after_call)
-        self._sheet.write("← ", "green" if event.error is None else "red")
-        self._sheet.write(event.call.name, "bold green" if event.error is None else "bold red")
-        if event.error is None:
-            self._sheet.write(f": {_cut(event.content, _RESULT_SHOWN)}")
-        else:
-            self._sheet.write(f" failed: {_cut(event.error, _RESULT_SHOWN)}", "red")
-        self._block = ("result", event.call.choice, event.call.key)
-
-    def _new_round(self) -> None:
-        self._close_block()
-        self._sheet.open()
-        self._choice = None
-        self._called.clear()
-
-    # ------------------------------------------------------------------------------------------------ blocks
-
-    def _open(self, kind: str, choice: int, key: int = 0, *, blank: bool = True) -> bool:
-        """Is this a new block? Then it is begun, under the heading of its choice where there are several."""
-        if self._block == (kind, choice, key):
-            return False
-        self._close_block()
-        if self._choice != choice:
-            if self._choice is not None or self._turns.several:
-                self._sheet.line(f"[choice {choice}]", "bold")
-                blank = False
-            self._choice = choice
-        self._sheet.open(blank=blank)
-        self._block = (kind, choice, key)
-        return True
-
-    def _close_block(self) -> None:
-        if self._block is not None and self._block[0] == "call":
-            self._sheet.write(")" if self._arguments else "()", "cyan")
-        self._arguments = False
-        self._block = None
-
-    def _remark(self, text: str, style: str) -> None:
-        """A line about the stream, not of it: below it in a terminal, on stderr otherwise."""
-        self._close_block()
-        if self._sheet.terminal:
-            self._sheet.remark(text, style)
-            self._sheet.open()
-            return
-        self._sheet.end()
-        remarks = self._errors or sys.stderr
-        remarks.write(f"{visible(text)}\n")
-        remarks.flush()
-
-
-def _described(error: Exception) -> str:
-    if not isinstance(error, StreamError):
-        return _cut(redact_text(f"{type(error).__name__}: {error}"), _ERROR_SHOWN)
-    known = {
-        "status": error.status,
-        "code": error.code,
-        "retry after": error.retry_after,
-        "request id": error.request_id,
-    }
-    details = "".join(f", {name} {value}" for name, value in known.items() if value is not None)
-    return _cut(redact_text(f"{error.message} ({error.kind}{details})"), _ERROR_SHOWN)
-
-
-def _cut(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[:length]}… ({len(text):,} characters)"
+def _can_be_live(paper: Console) -> bool:
+    """Can this move its cursor, and show what is drawn here? Colour forced into a pipe does not make it a terminal."""
+    return (
+        paper.is_terminal
+        and paper.file.isatty()
+        and not paper.is_dumb_terminal
+        and not paper.legacy_windows
+        and paper.encoding.startswith("utf")
+    )

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.segment import Segment, Segments
 from rich.style import Style
 
+from pipeline.sinks._phrases import in_lines
 from pipeline.sinks._visible import encodable, visible
 
 
@@ -56,13 +57,7 @@ class Sheet:
 
     def parts(self, parts: list[str], style: str = "") -> None:
         """A block of short parts, in lines that break between them."""
-        lines = [""]
-        for part in map(visible, parts):
-            longer = f"{lines[-1]} · {part}" if lines[-1] else part
-            if lines[-1] and len(longer) > self._console.width:
-                lines.append(part)
-            else:
-                lines[-1] = longer
+        lines = in_lines([visible(part) for part in parts], self._console.width)
         self.line("\n".join(lines), style)
 
     def end(self) -> None:

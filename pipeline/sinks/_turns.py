@@ -29,7 +29,7 @@ _SILENT = (Started, LogprobsDelta, AnnotationDelta, ToolCallSnapshot)  # ends no
 
 
 class Turns:
-    """Takes events and hands them to `show`, in an order that can be read.
+    """Takes events and hands them to `show`, in an order that can be read. Without `calls`, these come as they come.
 
     >>> from operators import TextDelta
     >>> turns = Turns(lambda event: print(event.text))
@@ -42,8 +42,9 @@ class Turns:
     2
     """
 
-    def __init__(self, show: Callable[[Event], None]) -> None:
+    def __init__(self, show: Callable[[Event], None], *, calls: bool = True) -> None:
         self._show = show
+        self._calls_too = calls
         self._clear()
 
     def _clear(self) -> None:
@@ -56,6 +57,11 @@ class Turns:
     def several(self) -> bool:
         """Has more than one choice begun?"""
         return len(self._calls.keys() | self._waiting.keys()) > 1
+
+    @property
+    def waiting(self) -> int:
+        """How many choices wait for their turn?"""
+        return len(self._waiting)
 
     def add(self, event: Event) -> None:
         choice: int | None = getattr(event, "choice", None)
@@ -77,7 +83,7 @@ class Turns:
     def _pass_on(self, choice: int, event: Event) -> None:
         calls = self._calls.get(choice)
         if calls is None:
-            calls = self._calls[choice] = _Calls(self._show)
+            calls = self._calls[choice] = _Calls(self._show, one_at_a_time=self._calls_too)
         calls.add(event)
         if isinstance(event, Finish):
             self._finished.add(choice)
@@ -103,14 +109,17 @@ class Turns:
 class _Calls:
     """The events of one choice, with its calls one after the other."""
 
-    def __init__(self, show: Callable[[Event], None]) -> None:
+    def __init__(self, show: Callable[[Event], None], *, one_at_a_time: bool) -> None:
         self._show = show
+        self._one_at_a_time = one_at_a_time
         self._live: int | None = None
         self._depth = JsonDepth()
         self._waiting: dict[int, list[ToolCallDelta]] = {}
 
     def add(self, event: Event) -> None:
-        if not isinstance(event, ToolCallDelta):
+        if not self._one_at_a_time:
+            self._show(event)
+        elif not isinstance(event, ToolCallDelta):
             if not isinstance(event, _SILENT):
                 self.release()
             self._show(event)

@@ -8,14 +8,15 @@ that runs closes it.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from operators import Spy
 from reactivex import abc
 from reactivex.scheduler import CurrentThreadScheduler, EventLoopScheduler
 
+from operators import Spy
 from pipeline.sources._failures import as_stream_error
 from pipeline.sources._gate import Gate
 from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS, Guard, Observer, Source, Subscription
@@ -24,13 +25,19 @@ from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS, Guard, Observer
 class Body(Protocol):
     """Something to read that is opened, read and closed on one thread, and may be cut from any."""
 
-    phase: str | None
-    """Which timeout a wait now would run into: "first" or "idle"."""
-    reusable: bool
-    """It has a connection that can be used again when it was read to its end."""
+    @property
+    def phase(self) -> str | None:
+        """Which timeout a wait now would run into: "first" or "idle"."""
+        ...
 
-    def open(self, spy: Spy | None) -> Iterator[bytes]:
+    @property
+    def reusable(self) -> bool:
+        """It has a connection that can be used again when it was read to its end."""
+        ...
+
+    def open(self, spy: Spy | None, /) -> Iterator[bytes]:
         """Open it and begin to read."""
+        ...
 
     def close(self) -> None:
         """Let go of it, opened or not; while no read is running."""
@@ -78,17 +85,21 @@ class _Reading(Subscription):
 
     def run(self) -> None:
         """Read to the end."""
-        while self.step():
-            pass
+        self._steps(once=False)
 
     def schedule_next(self, gate: Gate) -> None:
-        gate.schedule(lambda *_: self.schedule_next(gate) if self.step() else None)
+        gate.schedule(lambda *_: self.schedule_next(gate) if self._steps(once=True) else None)
 
-    def step(self) -> bool:
-        """Read once; True while there may be more."""
+    def _steps(self, *, once: bool) -> bool:
+        """Read once, or to the end; True while there may be more."""
         self._thread = threading.get_ident()
         try:
-            return not self._left and self._read()
+            more = not self._left
+            while more:
+                more = self._read()
+                if once:
+                    break
+            return more
         except BaseException:
             self._left = True
             raise
@@ -102,12 +113,13 @@ class _Reading(Subscription):
         read = None
         self._waiting = True
         try:
-            if self._reads is None:
-                self._reads = self._open()
+            reads = self._reads
+            if reads is None:
+                reads = self._reads = self._open()
             if guard is not None:
                 guard.waiting()
             if not self._left:
-                read = next(self._reads, None)
+                read = next(reads, None)
             error = self._broken
         except Exception as failure:
             error = self._broken or as_stream_error(failure, self._body.phase)
@@ -122,7 +134,7 @@ class _Reading(Subscription):
             spy.read(read)
         self._observer.on_next(read)
         if self._finishing and self._body.reusable:
-            self._drain(self._reads)
+            self._drain()
         return not self._left
 
     def _open(self) -> Iterator[bytes]:
@@ -142,19 +154,18 @@ class _Reading(Subscription):
         else:
             self._observer.on_error(error)
 
-    def _drain(self, reads: Iterator[bytes]) -> None:
+    def _drain(self) -> None:
         """Read on to the end of the body, so that its connection can be used again; not for long, and not for much."""
         watchdog = threading.Timer(DRAIN_SECONDS, self._body.cut)
         watchdog.daemon = True
         watchdog.start()
         drained = 0
         try:
-            for read in reads:
-                drained += len(read)
-                if drained > DRAIN_BYTES:
-                    break
-        except Exception:  # the stream has had its end already
-            pass
+            with contextlib.suppress(Exception):  # the stream has had its end already
+                for read in self._reads or ():
+                    drained += len(read)
+                    if drained > DRAIN_BYTES:
+                        break
         finally:
             watchdog.cancel()
 
@@ -185,9 +196,7 @@ class _Reading(Subscription):
             self._closed = True
         if self._guard is not None:
             self._guard.stopped()
-        try:
+        with contextlib.suppress(Exception):  # it is gone, and that is what was wanted
             self._body.close()
-        except Exception:  # it is gone, and that is what was wanted
-            pass
         if self._opened and self._observer.spy is not None:
             self._observer.spy.closed(error)

@@ -33,7 +33,9 @@ def as_stream_error(error: Exception, phase: str | None = None) -> Exception:
     """
     if isinstance(error, StreamError):
         return error
-    inner = error.args[0] if error.args and isinstance(error.args[0], Exception) else error  # requests wraps urllib3's so
+    inner = (
+        error.args[0] if error.args and isinstance(error.args[0], Exception) else error
+    )  # requests wraps urllib3's so
     names = {kind.__name__ for one in (error, inner) for kind in type(one).__mro__}
     said = str(error) or type(error).__name__
     found: StreamError

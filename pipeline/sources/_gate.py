@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import heapq
 import itertools
 import threading
@@ -121,10 +122,8 @@ class Gate(Held):
         elif threading.get_ident() == self._thread:
             self.arrived.set()
         else:
-            try:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and the consumer with it
                 self._loop.call_soon_threadsafe(self.arrived.set)
-            except RuntimeError:  # the loop is closed, and the consumer with it
-                pass
 
     def is_due(self) -> bool:
         return bool(self._due) and self._due[0][0] <= time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import socket
@@ -9,9 +10,9 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import httpx
-from operators import Spy
 from reactivex import Observable
 
+from operators import Spy
 from pipeline._redact import is_secret, redact_headers, redact_url
 from pipeline.sources._blocking import BlockingSource
 from pipeline.sources._http_errors import header_map, http_error, start_of, start_of_async
@@ -64,7 +65,8 @@ def request(
     """From a request to the reads of its response's body, decompressed.
 
     Cold: each subscription sends a request, and nothing is sent before. With a blocking client it reads on the scheduler
-    given to subscribe, else on the subscribing thread; with an async client in a task on the running loop. Disposing
+    given to subscribe, else on the subscribing thread (`subscribe_on(NewThreadScheduler())` moves it to one of its own);
+    with an async client in a task on the running loop. Disposing
     closes the response and its socket at once, also before the first byte, and from another thread; a stream that has
     come to its end is read on for at most 64 KiB and 0.1 s, so that its connection can be used again.
 
@@ -124,7 +126,12 @@ def _is_raw(response: Any) -> bool:
     return "content-encoding" not in response.headers and not response.is_stream_consumed
 
 
-_STEPS = ("connect_tcp.started", "start_tls.started", "send_request_headers.started", "receive_response_headers.started")
+_STEPS = (
+    "connect_tcp.started",
+    "start_tls.started",
+    "send_request_headers.started",
+    "receive_response_headers.started",
+)
 """Where a request that was cut goes no further."""
 
 
@@ -137,7 +144,7 @@ class _BlockingBody:
         self._response: Any = None
         self._was_cut = False
 
-    def open(self, spy: Spy | None) -> Iterator[bytes]:
+    def open(self, spy: Spy | None, /) -> Iterator[bytes]:
         asked = self._asked
         built, limits = asked.build(spy, trace=self._traced)
         self._response = response = asked.client.send(built, stream=True)
@@ -149,7 +156,7 @@ class _BlockingBody:
             raise http_error(response.status_code, header_map(response.headers), start_of(reads))
         return reads
 
-    def _traced(self, name: str, info: object) -> None:
+    def _traced(self, name: str, _info: object, /) -> None:
         """Told by the transport what it is about to do."""
         if self._was_cut and name.endswith(_STEPS):
             raise ConnectionAbortedError("the stream was left")
@@ -164,11 +171,8 @@ class _BlockingBody:
         stream = self._network_stream()
         found = stream and stream.get_extra_info("socket")
         if found is not None:
-            try:
+            with contextlib.suppress(OSError):  # it was closed already
                 socket.socket.shutdown(found, socket.SHUT_RDWR)  # not SSLSocket's, which first drops its TLS state
-            except OSError:  # it was closed already
-                pass
-
 
     def _network_stream(self) -> Any:
         """The stream of the request's connection: from the response, or while it waits for one, from the client's pool.
@@ -179,7 +183,9 @@ class _BlockingBody:
         if response is not None:
             gone = response.is_closed or response.extensions.get("http_version") == b"HTTP/2"
             return None if gone else response.extensions.get("network_stream")
-        try:
+        with contextlib.suppress(
+            AttributeError
+        ):  # not connected yet, HTTP/2, another transport, or another version of this one
             pool = client._transport_for_url(httpx.URL(self._asked.url))._pool  # noqa: SLF001
             for waiting in list(pool._requests):  # noqa: SLF001
                 if waiting.request.extensions.get("trace") == self._traced:
@@ -187,8 +193,6 @@ class _BlockingBody:
                     while not hasattr(found, "_h11_state"):  # inside what makes connections, through proxies or not
                         found = found._connection  # noqa: SLF001
                     return found._network_stream  # noqa: SLF001
-        except AttributeError:  # not connected yet, HTTP/2, another transport, or another version of this one
-            pass
         return None
 
 
@@ -200,7 +204,7 @@ class _AsyncBody:
         self._asked = asked
         self._response: Any = None
 
-    async def open(self, spy: Spy | None) -> AsyncIterator[bytes]:
+    async def open(self, spy: Spy | None, /) -> AsyncIterator[bytes]:
         asked = self._asked
         built, limits = asked.build(spy)
         self._response = response = await asked.client.send(built, stream=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -11,7 +12,6 @@ from typing import Any
 from operators import HttpError, StreamError
 from operators._calls import loads
 from operators._inband import error_of, error_of_body
-
 from pipeline._redact import redact_url
 
 BODY_LIMIT = 64 * 1024
@@ -40,26 +40,22 @@ def http_error(status: int, headers: Mapping[str, str], body: bytes) -> HttpErro
 def start_of(reads: Iterator[bytes]) -> bytes:
     """The start of an error's body: as much as comes, for the status tells more than how its body broke."""
     start = bytearray()
-    try:
+    with contextlib.suppress(Exception):
         for read in reads:
             start += read
             if len(start) >= BODY_LIMIT:
                 break
-    except Exception:
-        pass
     return bytes(start[:BODY_LIMIT])
 
 
 async def start_of_async(reads: AsyncIterator[bytes]) -> bytes:
     """The same of a body that is awaited."""
     start = bytearray()
-    try:
+    with contextlib.suppress(Exception):
         async for read in reads:
             start += read
             if len(start) >= BODY_LIMIT:
                 break
-    except Exception:
-        pass
     return bytes(start[:BODY_LIMIT])
 
 

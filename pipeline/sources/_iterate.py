@@ -9,9 +9,9 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Generic, TypeVar, overload
 
-from operators import LimitExceeded
 from reactivex import Observable, abc
 
+from operators import LimitExceeded
 from pipeline.sources._gate import Gate
 from pipeline.sources._reads import reads
 
@@ -28,7 +28,7 @@ LIMIT = 65_536
 """Items that may wait for the consumer of a stream that cannot be held back."""
 
 
-class _Inbox(Generic[T]):
+class _Inbox(abc.ObserverBase[T]):
     """What has come and is not used up. Knows nothing of the Pull, so that a forgotten Pull can go."""
 
     def __init__(self, gate: Gate, limit: int) -> None:
@@ -38,13 +38,17 @@ class _Inbox(Generic[T]):
         self.ended = False
         self.subscription: abc.DisposableBase | None = None
 
-    def on_next(self, item: T) -> None:
+    def on_next(self, value: T) -> None:
         if self.ended:
             return
         if len(self.items) >= self.limit and not self.gate.emitting:
-            self.on_error(LimitExceeded(f"{self.limit} items wait: the stream cannot be held back, and is not used up fast enough"))
+            self.on_error(
+                LimitExceeded(
+                    f"{self.limit} items wait: the stream cannot be held back, and is not used up fast enough"
+                )
+            )
             return
-        self.items.append(item)
+        self.items.append(value)
         self.gate.shut()  # or a source that never waits would read on before the consumer had its turn
         self.gate.tell()
 
@@ -57,6 +61,10 @@ class _Inbox(Generic[T]):
     def on_completed(self) -> None:
         self.ended = True
         self.gate.tell()
+
+    def is_silent(self) -> bool:
+        """Nothing is there, and something may still come."""
+        return not self.items and not self.ended
 
     def dispose(self) -> None:
         self.ended = True
@@ -107,7 +115,7 @@ class Pull(Generic[T]):
             wait = self._run_due(inbox)
             if wait is None or wait > 0:
                 with inbox.gate.changed:
-                    if not inbox.items and not inbox.ended and not inbox.gate.is_due():
+                    if inbox.is_silent() and not inbox.gate.is_due():
                         inbox.gate.changed.wait(wait)
         return inbox.items.popleft()
 
@@ -150,10 +158,10 @@ class Pull(Generic[T]):
             inbox.gate.open()
             try:
                 wait = self._run_due(inbox)  # of a blocking source: it blocks the loop, as reading it here would
-                if not inbox.items and not inbox.ended and wait != 0.0:
-                    await self._until(arrived, wait)
-                elif wait == 0.0:
+                if wait == 0.0:
                     await asyncio.sleep(0)
+                elif inbox.is_silent():
+                    await self._until(arrived, wait)
             except asyncio.CancelledError:
                 self.close()
                 raise
@@ -196,7 +204,7 @@ _Op = Callable[[Observable[A]], Observable[B]]
 
 
 @overload
-def iterate(source: Observable[A], /, *, limit: int = ...) -> Pull[A]: ...
+def iterate(source: Observable[A], /, *, limit: int = ...) -> Pull[A]: ...  # pyright: ignore[reportOverlappingOverload]
 @overload
 def iterate(source: Any, /, *, limit: int = ...) -> Pull[bytes]: ...
 @overload

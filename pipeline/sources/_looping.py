@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 
-from operators import Spy, StreamTimeout
 from reactivex import abc
 
+from operators import Spy, StreamTimeout
 from pipeline.sources._failures import as_stream_error
 from pipeline.sources._gate import Held
 from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS, Guard, Observer, Source, Subscription
@@ -24,14 +25,19 @@ _draining: dict[int, set[asyncio.Task[None]]] = {}
 class AsyncBody(Protocol):
     """Something to read that is opened, read and closed in one task."""
 
-    phase: str | None
-    """Which timeout a wait now would run into: "first" or "idle"."""
-    idle: float | None
-    """Seconds without a read after which the stream has timed out."""
-    client: object
-    """What will use its connection again when it was read to its end; None if nothing will."""
+    @property
+    def phase(self) -> str | None:
+        """Which timeout a wait now would run into: "first" or "idle"."""
 
-    async def open(self, spy: Spy | None) -> AsyncIterator[bytes]: ...
+    @property
+    def idle(self) -> float | None:
+        """Seconds without a read after which the stream has timed out."""
+
+    @property
+    def client(self) -> object:
+        """What will use its connection again when it was read to its end; None if nothing will."""
+
+    async def open(self, spy: Spy | None, /) -> AsyncIterator[bytes]: ...
 
     async def close(self) -> None:
         """Let go of it, opened or not."""
@@ -47,7 +53,9 @@ class LoopingSource(Source):
     def _start(self, observer: Observer, scheduler: abc.SchedulerBase | None) -> Subscription:
         gate = scheduler if isinstance(scheduler, Held) else None
         if gate is not None and gate.blocking:
-            raise TypeError("this stream is read by an event loop: use `async for` or `async with`, not `for` or `with`")
+            raise TypeError(
+                "this stream is read by an event loop: use `async for` or `async with`, not `for` or `with`"
+            )
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -100,10 +108,8 @@ class _Reading(Subscription):
                 self._timer.cancel()
             if self._guard is not None:
                 self._guard.stopped()
-            try:
+            with contextlib.suppress(Exception):  # it is gone, and that is what was wanted
                 await self._body.close()
-            except Exception:  # it is gone, and that is what was wanted
-                pass
             if self._opened and self._observer.spy is not None:
                 self._observer.spy.closed(error)
         if self._left:
@@ -216,10 +222,8 @@ class _Reading(Subscription):
         if threading.get_ident() == self._thread:
             action()
         else:
-            try:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and the task with it
                 self._loop.call_soon_threadsafe(action)
-            except RuntimeError:  # the loop is closed, and the task with it
-                pass
 
     def _report(self, error: Exception) -> None:
         self._loop.call_exception_handler(
@@ -233,7 +237,7 @@ def _drained(key: int, task: asyncio.Task[None]) -> None:
         del _draining[key]
 
 
-class _SubscriberRaised(Exception):
+class _SubscriberRaised(Exception):  # noqa: N818 - no error of ours, but what carries one
     def __init__(self, error: Exception) -> None:
         self.error = error
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import io
 import socket
 import threading
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from operators import Spy
 from reactivex import Observable
 
+from operators import Spy
 from pipeline.sources._blocking import BlockingSource
 from pipeline.sources._http_errors import header_map, http_error, start_of, start_of_async
 from pipeline.sources._looping import LoopingSource
@@ -51,10 +53,10 @@ def reads(source: Any) -> Observable[bytes]:
         return BlockingSource(_once(lambda: _Opened(lambda: _file_reads(source)), source))
     if isinstance(source, AsyncIterable):
         once = isinstance(source, AsyncIterator)
-        make: Callable[[], Any] = lambda: _Awaited(lambda: aiter(source))  # noqa: E731
+        make: Callable[[], Any] = partial(_Awaited, partial(aiter, source))
         return LoopingSource(_once(make, source) if once else make)
     if isinstance(source, Iterable) and not isinstance(source, (str, dict)):
-        make = lambda: _Opened(lambda: iter(source))  # noqa: E731
+        make = partial(_Opened, partial(iter, source))
         return BlockingSource(_once(make, source) if isinstance(source, Iterator) else make)
     raise TypeError(
         f"cannot read bytes from {type(source).__name__}: give a response, a Path, an open binary file, bytes, or an "
@@ -68,7 +70,9 @@ def _once(make: Callable[[], Any], source: object) -> Callable[[], Any]:
 
     def make_once() -> Any:
         if not lock.acquire(blocking=False):
-            raise RuntimeError(f"this {type(source).__name__} can be read only once, and was; make a new one to read again")
+            raise RuntimeError(
+                f"this {type(source).__name__} can be read only once, and was; make a new one to read again"
+            )
         return make()
 
     return make_once
@@ -92,7 +96,7 @@ class _Opened:
         self._begin = begin
         self._iterator: Iterator[bytes] | None = None
 
-    def open(self, spy: Spy | None) -> Iterator[bytes]:
+    def open(self, _spy: Spy | None, /) -> Iterator[bytes]:
         self._iterator = self._begin()
         return self._iterator
 
@@ -115,7 +119,7 @@ class _Awaited:
         self._begin = begin
         self._iterator: AsyncIterator[bytes] | None = None
 
-    async def open(self, spy: Spy | None) -> AsyncIterator[bytes]:
+    async def open(self, _spy: Spy | None, /) -> AsyncIterator[bytes]:
         self._iterator = self._begin()
         return self._iterator
 
@@ -155,7 +159,7 @@ class _BlockingResponse:
     def __init__(self, response: Any) -> None:
         self._response = response
 
-    def open(self, spy: Spy | None) -> Iterator[bytes]:
+    def open(self, _spy: Spy | None, /) -> Iterator[bytes]:
         response, body = self._response, _body(self._response)
         if _status(response) >= 300:
             raise http_error(_status(response), header_map(response.headers), start_of(body))
@@ -168,10 +172,8 @@ class _BlockingResponse:
         """End a read that blocks in another thread, where the socket can be found."""
         found = _socket_of(self._response)
         if isinstance(found, socket.socket):
-            try:
+            with contextlib.suppress(OSError):  # it was closed already
                 socket.socket.shutdown(found, socket.SHUT_RDWR)
-            except OSError:  # it was closed already
-                pass
 
 
 def _body(response: Any) -> Iterator[bytes]:
@@ -181,8 +183,14 @@ def _body(response: Any) -> Iterator[bytes]:
     if not hasattr(response, "iter_content"):
         return _file_reads(response)
     raw = response.raw
-    if hasattr(raw, "read1") and not getattr(raw, "chunked", False) and not getattr(response, "_content_consumed", False):
-        return iter(lambda: raw.read1(READ_SIZE, decode_content=True), b"")  # iter_content would wait for the body's end
+    if (
+        hasattr(raw, "read1")
+        and not getattr(raw, "chunked", False)
+        and not getattr(response, "_content_consumed", False)
+    ):
+        return iter(
+            lambda: raw.read1(READ_SIZE, decode_content=True), b""
+        )  # iter_content would wait for the body's end
     return iter(response.iter_content(chunk_size=None))
 
 
@@ -201,9 +209,11 @@ class _AsyncResponse:
     idle = None
 
     def __init__(self, response: Any) -> None:
-        self._response = self.client = response  # its client is not known; the connection is read to its end all the same
+        self._response = self.client = (
+            response  # its client is not known; the connection is read to its end all the same
+        )
 
-    async def open(self, spy: Spy | None) -> AsyncIterator[bytes]:
+    async def open(self, _spy: Spy | None, /) -> AsyncIterator[bytes]:
         response = self._response
         body: AsyncIterator[bytes] = aiter(
             response.aiter_bytes() if hasattr(response, "aiter_bytes") else response.content.iter_any()

@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from operators import Spy
 from reactivex import Observable
 
+from operators import Spy
 from pipeline.sources._blocking import BlockingSource
 
 
@@ -19,7 +19,7 @@ class _Replayed:
     def __init__(self, reads: Iterable[bytes]) -> None:
         self._reads = reads
 
-    def open(self, spy: Spy | None) -> Iterator[bytes]:
+    def open(self, _spy: Spy | None, /) -> Iterator[bytes]:
         return iter(self._reads)
 
     def close(self) -> None: ...

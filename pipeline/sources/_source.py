@@ -7,10 +7,11 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from operators import Spy, current_spy
-from operators._spy import under
 from reactivex import Observable, abc
 from reactivex.internal import default_error, noop
+
+from operators import Spy, current_spy
+from operators._spy import under
 
 _sources = itertools.count(1)
 

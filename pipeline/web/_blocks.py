@@ -37,7 +37,7 @@ MOST = 2000
 class Span(NamedTuple):
     """Where in the text of a block the text of an event stands, in units of UTF-16."""
 
-    block: int
+    block: int | None
     at: int
     size: int
 
@@ -119,7 +119,9 @@ class Blocks:
                 self._begin()
                 self._note("note", "The answer began anew; what came before is void.")
             case Retrying(attempt=attempt, wait=wait, error=error):
-                self._note("retry", f"Attempt {attempt} in {wait:.1f} s, because of: {redact_text(error, self._secrets)}")
+                self._note(
+                    "retry", f"Attempt {attempt} in {wait:.1f} s, because of: {redact_text(error, self._secrets)}"
+                )
             case Gap(dropped=dropped):
                 self._note("note", f"{dropped:,} events were left out here: this page was given what it could take.")
         return None
@@ -173,10 +175,10 @@ class Blocks:
         self._close(result.call.choice)
         self._grow(self._new("result", result.call.choice, **facts), result.content)
 
-    def _note(self, kind: str, text: str, **facts: Any) -> None:
+    def _note(self, kind: str, text: str, /, **facts: Any) -> None:
         self._grow(self._new(kind, 0, **facts), text)
 
-    def _new(self, kind: str, choice: int, **facts: Any) -> Block:
+    def _new(self, kind: str, choice: int, /, **facts: Any) -> Block:
         if len(self.all) >= MOST and kind in self._last:
             return self._last[kind]
         block = self._last[kind] = Block(len(self.all), kind, choice, facts, self._secrets)

@@ -29,14 +29,8 @@ class Facts(Struct, omit_defaults=True):
     """What is known of a stream. Times are in seconds since it began.
 
     `state` is waiting, streaming, completed, broken or left. `rate` is tokens a second while it spoke: by the provider's
-    count where that has come, else (`estimated`) with each piece taken for a token. Waiting for a round's first token
-    is no part of it.
-
-    >>> facts = Facts()
-    >>> for at, event in enumerate((TextDelta("H"), TextDelta("i"), Usage(3, 5, 8), Finish("stop"))):
-    ...     facts.add(event, at * 2.0)
-    >>> facts.state, facts.first, facts.rate, facts.tokens_out, facts.finish, facts.stalls
-    ('streaming', 0.0, 2.0, 5, 'stop', 1)
+    count where that has come, else (`estimated`) with each piece taken for a token. Waiting for the first token of a
+    round is no part of it.
     """
 
     state: str = "waiting"
@@ -55,25 +49,39 @@ class Facts(Struct, omit_defaults=True):
     round: int = 0
     error: str | None = None
 
-    # what it is made of, and not told
-    _reasons: dict[int, str] = {}  # noqa: RUF012  # msgspec makes a new one for each
-    _pieces: int = 0
-    _speaking: float = 0.0  # in the rounds before
-    _spoken: int = 0  # rounds that said something, this one too
-    _begin: float | None = None  # of the pieces of this round
-    _last: float = 0.0
-    _usages: list[Usage] = []  # noqa: RUF012  # of the rounds before
-    _usage: Usage | None = None
+
+class Account:
+    """Keeps the facts of one stream up to date.
+
+    >>> account = Account()
+    >>> for at, event in enumerate((TextDelta("H"), TextDelta("i"), Usage(3, 5, 8), Finish("stop"))):
+    ...     account.add(event, at * 2.0)
+    >>> facts = account.facts
+    >>> facts.state, facts.first, facts.rate, facts.tokens_out, facts.finish, facts.stalls
+    ('streaming', 0.0, 2.0, 5, 'stop', 1)
+    """
+
+    def __init__(self) -> None:
+        self.facts = Facts()
+        self._reasons: dict[int, str] = {}
+        self._pieces = 0
+        self._spoken = 0  # rounds that said something
+        self._before = 0.0  # seconds that the rounds before spoke
+        self._begin: float | None = None  # of the pieces of this round
+        self._last = 0.0
+        self._usages: list[Usage] = []  # of the rounds before
+        self._usage: Usage | None = None
 
     def add(self, event: Event, at: float) -> None:
-        self.events += 1
+        facts = self.facts
+        facts.events += 1
         if isinstance(event, _PIECES):
             self._piece(at)
         elif isinstance(event, Started):
-            self.model = event.model or self.model
+            facts.model = event.model or facts.model
         elif isinstance(event, Finish):
             self._reasons.setdefault(event.choice, event.reason)
-            self.finish = ", ".join(dict.fromkeys(self._reasons.values()))
+            facts.finish = ", ".join(dict.fromkeys(self._reasons.values()))
         elif isinstance(event, Usage):
             self._usage = event
             self._count([*self._usages, event])
@@ -82,45 +90,46 @@ class Facts(Struct, omit_defaults=True):
         elif isinstance(event, RoundStarted):
             self._begin_round(event.round)
         elif isinstance(event, Retrying):
-            self.retries += 1
+            facts.retries += 1
 
-    def end(self, state: str, at: float) -> None:
-        self.state, self.ended = state, at
+    def end(self, state: str, at: float, error: str | None = None) -> None:
+        self.facts.state, self.facts.ended, self.facts.error = state, at, error
 
     def _piece(self, at: float) -> None:
-        self.state = "streaming"
+        facts = self.facts
+        facts.state = "streaming"
         self._pieces += 1
-        self.first = at if self.first is None else self.first
+        if facts.first is None:
+            facts.first = at
         if self._begin is None:
             self._begin = at
             self._spoken += 1
         elif at - self._last >= STALL:
-            self.stalls += 1
-            self.longest = max(self.longest, at - self._last)
+            facts.stalls += 1
+            facts.longest = max(facts.longest, at - self._last)
         self._last = at
-        self._measure()
+        if self._usage is None:
+            self._measure(self._pieces, estimated=True)
 
     def _begin_round(self, number: int) -> None:
         if self._begin is not None:
-            self._speaking += self._last - self._begin
-        self._usages += [self._usage] if self._usage else []
+            self._before += self._last - self._begin
+        if self._usage is not None:
+            self._usages.append(self._usage)
         self._begin = self._usage = None
-        self.round = number
         self._reasons.clear()
-        self.finish = ""
+        self.facts.round, self.facts.finish = number, ""
 
     def _count(self, usages: list[Usage]) -> None:
-        self.tokens_in = _sum([usage.prompt_tokens for usage in usages])
-        self.tokens_out = _sum([usage.completion_tokens for usage in usages])
-        self._measure()
+        self.facts.tokens_in = _sum([usage.prompt_tokens for usage in usages])
+        self.facts.tokens_out = _sum([usage.completion_tokens for usage in usages])
+        if self.facts.tokens_out is not None:
+            self._measure(self.facts.tokens_out, estimated=False)
 
-    def _measure(self) -> None:
-        counted = self._usage is not None and self.tokens_out is not None
-        tokens = self.tokens_out if counted and self.tokens_out is not None else self._pieces
-        speaking = self._speaking + (self._last - self._begin if self._begin is not None else 0.0)
-        # the first token of each round is what its time begins with
-        if tokens > self._spoken and speaking > 0:
-            self.rate, self.estimated = (tokens - self._spoken) / speaking, not counted
+    def _measure(self, tokens: int, *, estimated: bool) -> None:
+        speaking = self._before + (self._last - self._begin if self._begin is not None else 0.0)
+        if tokens > self._spoken and speaking > 0:  # the first token of a round is what its time begins with
+            self.facts.rate, self.facts.estimated = (tokens - self._spoken) / speaking, estimated
 
 
 def _sum(counts: list[int | None]) -> int | None:

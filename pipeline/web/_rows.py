@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -36,12 +36,27 @@ class Row(Struct, omit_defaults=True):
     json: str | None = None
 
 
+class _Kept(NamedTuple):
+    n: int
+    t: float
+    event: str
+    choice: int
+    span: Span | None
+    raw: bytes
+
+
 class Rows:
-    """The last `limit` events."""
+    """The last `limit` events.
+
+    >>> rows = Rows(2, secrets=())
+    >>> for text in "abc":
+    ...     rows.add(TextDelta(text), 0.5, Span(0, 7, 1))
+    >>> rows.first, rows.after(2, 10)
+    (2, [Row(n=3, t=0.5, event='TextDelta', choice=0, block=0, at=7, size=1, json=None)])
+    """
 
     def __init__(self, limit: int, secrets: Sequence[str]) -> None:
-        self._kept: deque[Row] = deque(maxlen=limit)
-        self._raw: deque[bytes] = deque(maxlen=limit)
+        self._kept: deque[_Kept] = deque(maxlen=limit)
         self._secrets = secrets
         self.count = 0
 
@@ -52,28 +67,21 @@ class Rows:
 
     def add(self, event: Event, t: float, span: Span | None) -> None:
         self.count += 1
-        row = Row(self.count, round(t, 4), type(event).__name__, getattr(event, "choice", 0))
-        if span is not None:
-            row.block, row.at, row.size = span
-        self._kept.append(row)
-        self._raw.append(_rest(event, span))
+        choice = getattr(event, "choice", 0)
+        self._kept.append(_Kept(self.count, t, type(event).__name__, choice, span, _rest(event, span)))
 
     def after(self, n: int, most: int) -> list[Row]:
         """At most `most` of those with a number above `n`, the oldest first, without secrets."""
-        start = max(n + 1, self.first)
-        return [self._clean(at) for at in self._places(start, most)]
+        begin = max(0, n + 1 - self.first)
+        return [self._row(self._kept[at]) for at in range(begin, min(begin + most, len(self._kept)))]
 
-    def _places(self, start: int, most: int) -> Iterator[int]:
-        begin = start - self.first
-        yield from range(begin, min(begin + most, len(self._kept)))
-
-    def _clean(self, at: int) -> Row:
-        """The row, with its JSON made fit to be shown when somebody first looks."""
-        row, raw = self._kept[at], self._raw[at]
-        if raw and row.json is None:
-            text = redact_text(raw.decode("utf-8", "replace"), self._secrets)
-            row.json = text if len(text) <= SHOWN else f"{text[:SHOWN]} …"
-        return row
+    def _row(self, kept: _Kept) -> Row:
+        """The row, made fit to be shown. That waits until somebody looks, as it costs more than all else."""
+        json = None
+        if kept.raw:
+            text = redact_text(kept.raw.decode("utf-8", "replace"), self._secrets)
+            json = text if len(text) <= SHOWN else f"{text[:SHOWN]} …"
+        return Row(kept.n, round(kept.t, 4), kept.event, kept.choice, *(kept.span or Span(None, 0, 0)), json=json)
 
 
 def _rest(event: Event, span: Span | None) -> bytes:

@@ -74,25 +74,25 @@ class Competitor(NamedTuple):
 # ------------------------------------------------------------------------------------------------------ the floor
 
 
-class _Function(msgspec.Struct):
+class _Function(msgspec.Struct, gc=False):
     arguments: str = ""
 
 
-class _Call(msgspec.Struct):
+class _Call(msgspec.Struct, gc=False):
     function: _Function
 
 
-class _Delta(msgspec.Struct):
+class _Delta(msgspec.Struct, gc=False):
     content: str | None = None
     reasoning_content: str | None = None
-    tool_calls: list[_Call] = []
+    tool_calls: list[_Call] | None = None
 
 
-class _Choice(msgspec.Struct):
+class _Choice(msgspec.Struct, gc=False):
     delta: _Delta
 
 
-class _Chunk(msgspec.Struct):
+class _Chunk(msgspec.Struct, gc=False):
     choices: list[_Choice]
 
 
@@ -115,8 +115,9 @@ def floor(reads: Reads) -> Run:
                         on_text(delta.content)
                     elif delta.reasoning_content:
                         on_reasoning(delta.reasoning_content)
-                    for call in delta.tool_calls:
-                        on_arguments(call.function.arguments)
+                    elif delta.tool_calls:
+                        for call in delta.tool_calls:
+                            on_arguments(call.function.arguments)
 
     return run
 

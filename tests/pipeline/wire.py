@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import select
 import socket
@@ -133,10 +134,8 @@ class WireServer:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         for one in (self._listener, *self._open):
-            try:
+            with contextlib.suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
             one.close()
         for thread in self._threads:
             thread.join(LONG)
@@ -161,7 +160,7 @@ class WireServer:
 
     def _serve(self, connection: socket.socket) -> None:
         try:
-            with connection, connection.makefile("rb") as reader:
+            with contextlib.suppress(OSError), connection, connection.makefile("rb") as reader:
                 while (call := self._call(connection, reader)) is not None:
                     with self._lock:
                         self.calls.append(call)
@@ -170,8 +169,6 @@ class WireServer:
                     script(call)
                     if not call.whole:
                         return
-        except OSError:
-            pass
         except BaseException as error:
             self._wrong.append(error)
 

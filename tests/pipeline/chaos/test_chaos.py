@@ -21,8 +21,7 @@ from reactivex import Observable
 from operators import Conversation, Event, Restarted, RoundStarted, StreamError, TextDelta, ToolResult
 from pipeline import Retry, Timeouts, completion, decode, iterate, run_tools
 from tests.pipeline.chaos.proxy import FAULTS, Proxy
-from tests.pipeline.chaos.upstream import Reply, Request, Upstream, calls, says
-from tests.pipeline.wire import KINDS, LONG
+from tests.pipeline.chaos.upstream import LONG, Reply, Request, Upstream, calls, says
 
 SEEDS = (20240229, 7)
 WORDS = ("the ", "sun ", "été ", "東京 ", "🌤", '"q" ', "\\n\n", "{} ", "data: ", "rain, ")
@@ -320,7 +319,3 @@ def test_a_storm_of_blocking_streams() -> None:
 def test_a_great_storm(seed: int) -> None:
     storm(seed, 500, blocking=False)
     storm(seed, 80, blocking=True)
-
-
-def test_every_kind_of_client_is_in_it() -> None:
-    assert {kind.module for kind in KINDS} == {httpx, httpx2}

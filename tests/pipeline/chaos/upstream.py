@@ -34,6 +34,8 @@ class Reply:
     headers: dict[str, str] = field(default_factory=lambda: {"content-type": "text/event-stream"})
 
 
+LONG = 10.0
+"""Seconds after which something that should have happened is given up."""
 GLANCE = 0.02
 """Seconds after which a server that waits looks whether its client has gone."""
 

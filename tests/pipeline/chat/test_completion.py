@@ -52,7 +52,7 @@ def sent(router: Any, **options: Any) -> httpx.Request:
     """The request of one subscription."""
     sub = Sub()
     with httpx.Client() as client:
-        completion(**{"body": BODY, "client": client} | options).subscribe(sub)
+        completion(options.pop("body", BODY), client=client, **options).subscribe(sub)
     assert sub.text == "Hello"
     found: httpx.Request = router.calls.last.request
     return found
@@ -87,7 +87,10 @@ def test_nothing_is_sent_before_subscribe_and_two_subscriptions_are_two_requests
         ("http://host/v1", "http://host/v1/chat/completions"),
         ("http://host/v1/", "http://host/v1/chat/completions"),
         ("http://host", "http://host/chat/completions"),
-        ("https://a.azure.com/openai/deployments/m?api-version=1", "https://a.azure.com/openai/deployments/m/chat/completions?api-version=1"),
+        (
+            "https://a.azure.com/openai/deployments/m?api-version=1",
+            "https://a.azure.com/openai/deployments/m/chat/completions?api-version=1",
+        ),
         ("http://host/a%20b", "http://host/a%20b/chat/completions"),
         (None, "https://api.openai.com/v1/chat/completions"),
         ("", "https://api.openai.com/v1/chat/completions"),
@@ -126,7 +129,7 @@ def test_a_base_url_that_is_none_is_told_at_once(base_url: Any) -> None:
 
 @pytest.mark.parametrize("body", [None, "text", [("model", "m")]])
 def test_a_body_that_is_no_mapping_is_told_at_once(body: Any) -> None:
-    with pytest.raises(TypeError, match="^body is the request as a dict, with its model and messages; not"):
+    with pytest.raises(TypeError, match=r"^body is the request as a dict, with its model and messages; not"):
         completion(body)
 
 
@@ -295,7 +298,9 @@ def in_an_authorization() -> dict[str, Any]:
 @pytest.mark.parametrize(
     "script",
     [
-        pytest.param(answers(b'{"error":{"message":"bad %s","code":"%s"}}' % ((KEY.encode(),) * 2), status=401), id="http"),
+        pytest.param(
+            answers(b'{"error":{"message":"bad %s","code":"%s"}}' % ((KEY.encode(),) * 2), status=401), id="http"
+        ),
         pytest.param(answers(f"wrong key {KEY}".encode(), status=503), id="plain and retried"),
         pytest.param(answers(f"<p>{KEY}".encode()), id="page"),
         pytest.param(answers(event({"error": {"message": f"no {KEY}", "param": KEY, "type": KEY}})), id="in band"),
@@ -363,8 +368,9 @@ def test_it_can_be_shared(kind: Kind) -> None:
     with WireServer(answers(ANSWER)) as server:
 
         def make(client: Any) -> Any:
-            shared = completion(BODY, base_url=server.url, client=client).pipe(ops.publish(lambda one: one.pipe(ops.merge(one))))
-            return shared
+            return completion(BODY, base_url=server.url, client=client).pipe(
+                ops.publish(lambda one: one.pipe(ops.merge(one)))
+            )
 
         assert kind.run(make).text == "HelHellolo"
         assert len(server.calls) == 1

@@ -44,7 +44,9 @@ def test_what_is_no_json_raises_or_is_skipped_or_emitted() -> None:
     body = text("a") + b"data: {nonsense\n\n" + text("b", "stop") + DONE
     assert isinstance(decoded(body).end, ProtocolError)
     assert decoded(body, errors="skip").text == "ab"
-    assert [type(found) for found in decoded(body, errors="emit").values if isinstance(found, (TextDelta, Unknown))] == [
+    assert [
+        type(found) for found in decoded(body, errors="emit").values if isinstance(found, (TextDelta, Unknown))
+    ] == [
         TextDelta,
         Unknown,
         TextDelta,

@@ -48,7 +48,9 @@ def ask(text: str, **fields: Any) -> dict[str, Any]:
 
 
 def run(kind: Kind, server: EmbeddedServer, *operators: Any, body: dict[str, Any]) -> Sub:
-    return kind.run(lambda client: completion(body, base_url=server.base_url, client=client).pipe(*operators), timeout=30)
+    return kind.run(
+        lambda client: completion(body, base_url=server.base_url, client=client).pipe(*operators), timeout=30
+    )
 
 
 def whole(kind: Kind, server: EmbeddedServer, **body: Any) -> list[Message]:
@@ -112,7 +114,10 @@ def test_usage_comes_when_asked_for(one: Kind, embedded_server: EmbeddedServer) 
 def test_two_choices_are_two_messages(one: Kind, embedded_server: EmbeddedServer) -> None:
     body = {"text": "The weather?", "n": 2, "stream_options": {"include_usage": True}}
     found = whole(one, embedded_server, **body)
-    assert [(each.choice, each.text, each.finish_reason) for each in found] == [(0, WEATHER, "stop"), (1, WEATHER, "stop")]
+    assert [(each.choice, each.text, each.finish_reason) for each in found] == [
+        (0, WEATHER, "stop"),
+        (1, WEATHER, "stop"),
+    ]
     assert found[0].usage is not None
 
 
@@ -152,7 +157,10 @@ def test_a_dispose_stops_the_generation(one: Kind, embedded_server: EmbeddedServ
 
         one.act(work)
     else:
-        with one.client() as client, iterate(completion(body, base_url=embedded_server.base_url, client=client)) as events:
+        with (
+            one.client() as client,
+            iterate(completion(body, base_url=embedded_server.base_url, client=client)) as events,
+        ):
             for _ in range(5):
                 next(events)
             events.close()

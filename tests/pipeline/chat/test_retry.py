@@ -35,7 +35,20 @@ from operators import (
 )
 from pipeline import Retry, completion
 from pipeline.chat._retry import Attempts
-from tests.pipeline.wire import ANSWER, LONG, Call, Kind, Script, Sub, WireServer, answers, event, says_nothing, text, until
+from tests.pipeline.wire import (
+    ANSWER,
+    LONG,
+    Call,
+    Kind,
+    Script,
+    Sub,
+    WireServer,
+    answers,
+    event,
+    says_nothing,
+    text,
+    until,
+)
 
 BODY = {"model": "m", "messages": []}
 FAST = Retry(backoff=0)
@@ -141,7 +154,9 @@ def test_restart_tells_to_begin_anew_and_reducers_do(kind: Kind) -> None:
     retry = Retry(backoff=0, on_break="restart")
     with WireServer(CUT, CUT, answers(ANSWER)) as server:
         sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client, retry=retry))
-        whole = kind.run(lambda client: completion(BODY, base_url=server.url, client=client, retry=retry).pipe(message()))
+        whole = kind.run(
+            lambda client: completion(BODY, base_url=server.url, client=client, retry=retry).pipe(message())
+        )
     again = [Started, TextDelta, Retrying, Restarted]
     assert kinds(sub) == [*again, *again, Started, TextDelta, TextDelta, Finish]
     assert [found.text for found in whole.values] == ["Hello"]
@@ -162,7 +177,9 @@ def test_each_attempt_has_operators_of_its_own(kind: Kind) -> None:
     half = event({"choices": [{"index": 0, "delta": {"tool_calls": [opened]}}]}) + b'data: {"choices": [{"delta": {"con'
     with WireServer(answers(half), answers(ANSWER)) as server:
         retry = Retry(backoff=0, on_break="restart")
-        sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client, retry=retry).pipe(tool_calls()))
+        sub = kind.run(
+            lambda client: completion(BODY, base_url=server.url, client=client, retry=retry).pipe(tool_calls())
+        )
     assert sub.completed
     assert not any(isinstance(found, ToolCall) for found in sub.values)
     assert sub.text == "Hello"
@@ -242,7 +259,9 @@ def test_wrong_options_are_told(options: dict[str, Any], said: str) -> None:
 # ------------------------------------------------------------------------------------------------------------ virtual time
 
 
-def attempts(*outcomes: list[Any], retry: Retry, scheduler: TestScheduler, **options: Any) -> tuple[Sub, list[float], Any]:
+def attempts(
+    *outcomes: list[Any], retry: Retry, scheduler: TestScheduler, **options: Any
+) -> tuple[Sub, list[float], Any]:
     """Attempts that emit and end as given, a second after they began; when each one began."""
     began: list[float] = []
 
@@ -374,5 +393,3 @@ def test_attempts_do_not_pile_up_on_the_stack(blocking: Kind) -> None:
         completion(BODY, base_url=server.url, client=client, retry=retry).subscribe(sub)
         assert len(server.calls) == 30
     assert max(depths) == min(depths)
-
-

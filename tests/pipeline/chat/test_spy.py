@@ -62,11 +62,15 @@ def watched(kind: Kind, make: Callable[[Any], Any]) -> tuple[Seen, Sub]:
 
 
 def test_it_sees_the_request_the_head_the_reads_and_the_end_in_this_order(kind: Kind) -> None:
-    with WireServer(answers(text("Hel"), text("lo", "stop"), DONE, headers={"x-request-id": "r1", "set-cookie": "s=1"})) as server:
+    with WireServer(
+        answers(text("Hel"), text("lo", "stop"), DONE, headers={"x-request-id": "r1", "set-cookie": "s=1"})
+    ) as server:
         began = time.monotonic()
         spy, sub = watched(
             kind,
-            lambda client: completion(BODY, base_url=f"{server.url}?api-key=hunter2", client=client, api_key="sk-12345678"),
+            lambda client: completion(
+                BODY, base_url=f"{server.url}?api-key=hunter2", client=client, api_key="sk-12345678"
+            ),
         )
         ended = time.monotonic()
     assert sub.text == "Hello"
@@ -86,7 +90,9 @@ def test_it_sees_the_request_the_head_the_reads_and_the_end_in_this_order(kind: 
 
 def test_it_sees_the_stages_inside(kind: Kind) -> None:
     with WireServer(answers(ANSWER)) as server:
-        spy, _ = watched(kind, lambda client: completion(BODY, base_url=server.url, client=client).pipe(select(TextDelta)))
+        spy, _ = watched(
+            kind, lambda client: completion(BODY, base_url=server.url, client=client).pipe(select(TextDelta))
+        )
     chains = spy.of("chain")
     assert chains[0] == ("", "chain", ("select",))
     path, _, stages = chains[1]
@@ -97,11 +103,16 @@ def test_it_sees_the_stages_inside(kind: Kind) -> None:
 
 def test_it_tells_attempts_apart(kind: Kind) -> None:
     with WireServer(answers(b"busy", status=503), answers(ANSWER)) as server:
-        spy, _ = watched(kind, lambda client: completion(BODY, base_url=server.url, client=client, retry=Retry(backoff=0)))
+        spy, _ = watched(
+            kind, lambda client: completion(BODY, base_url=server.url, client=client, retry=Retry(backoff=0))
+        )
     first, second = "/stream/attempt1", "/stream/attempt2"
     assert [found[0] for found in spy.of("request")] == [first, second]
     assert [(found[0], found[2]) for found in spy.of("response")] == [(first, 503), (second, 200)]
-    assert [(found[0], getattr(found[2], "status", None)) for found in spy.of("closed")] == [(first, 503), (second, None)]
+    assert [(found[0], getattr(found[2], "status", None)) for found in spy.of("closed")] == [
+        (first, 503),
+        (second, None),
+    ]
 
 
 def test_it_sees_what_is_subscribed_later(kind: Kind) -> None:

@@ -13,7 +13,19 @@ from reactivex import operators as ops
 from operators import LimitExceeded, StreamTimeout, TextDelta
 from pipeline import Retry, Timeouts, completion, iterate
 from pipeline.chat._patience import Patience
-from tests.pipeline.wire import ANSWER, DONE, HEARTBEAT, LONG, Call, Kind, Script, WireServer, says_and_waits, says_nothing, text
+from tests.pipeline.wire import (
+    ANSWER,
+    DONE,
+    HEARTBEAT,
+    LONG,
+    Call,
+    Kind,
+    Script,
+    WireServer,
+    says_and_waits,
+    says_nothing,
+    text,
+)
 
 BODY = {"model": "m", "messages": []}
 ONCE = Retry(attempts=1)
@@ -42,10 +54,18 @@ def heartbeats_after(*reads: bytes) -> Script:
         pytest.param(says_nothing, Timeouts(first=0.05), "first", [], id="first"),
         pytest.param(says_and_waits(text("Hel")), Timeouts(idle=0.05), "idle", ["Hel"], id="idle"),
         pytest.param(heartbeats_after(), Timeouts(first_content=0.1), "first_content", [], id="first_content"),
-        pytest.param(heartbeats_after(text(None)), Timeouts(first_content=0.1), "first_content", [""], id="Started is no content"),
-        pytest.param(says_nothing, Timeouts(first_content=0.1), "first_content", [], id="first_content, before the head"),
-        pytest.param(heartbeats_after(text("Hel")), Timeouts(idle_content=0.1), "idle_content", ["Hel"], id="idle_content"),
-        pytest.param(says_and_waits(text("Hel")), Timeouts(idle_content=0.1), "idle_content", ["Hel"], id="idle_content, silent"),
+        pytest.param(
+            heartbeats_after(text(None)), Timeouts(first_content=0.1), "first_content", [""], id="Started is no content"
+        ),
+        pytest.param(
+            says_nothing, Timeouts(first_content=0.1), "first_content", [], id="first_content, before the head"
+        ),
+        pytest.param(
+            heartbeats_after(text("Hel")), Timeouts(idle_content=0.1), "idle_content", ["Hel"], id="idle_content"
+        ),
+        pytest.param(
+            says_and_waits(text("Hel")), Timeouts(idle_content=0.1), "idle_content", ["Hel"], id="idle_content, silent"
+        ),
     ],
 )
 def test_each_has_its_phase_and_keeps_the_partial(
@@ -53,7 +73,9 @@ def test_each_has_its_phase_and_keeps_the_partial(
 ) -> None:
     with WireServer(script) as server:
         began = time.monotonic()
-        sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client, timeouts=timeouts, retry=ONCE))
+        sub = kind.run(
+            lambda client: completion(BODY, base_url=server.url, client=client, timeouts=timeouts, retry=ONCE)
+        )
         assert time.monotonic() - began < 1
         assert server.gone.wait(1)
     error = sub.end
@@ -132,7 +154,9 @@ def test_a_slow_consumer_is_not_the_streams_fault(kind: Kind) -> None:
     limits = Timeouts(idle_content=0.2)
     with WireServer(slow_server(handled)) as server:
         sub = kind.run(
-            lambda client: completion(BODY, base_url=server.url, client=client, timeouts=limits).pipe(ops.do_action(slow))
+            lambda client: completion(BODY, base_url=server.url, client=client, timeouts=limits).pipe(
+                ops.do_action(slow)
+            )
         )
     assert (sub.text, sub.completed) == ("ab", True)
 
@@ -161,14 +185,18 @@ def test_given_timeouts_replace_the_clients_own_even_if_they_are_the_defaults(ki
         call.answer(ANSWER)
 
     with WireServer(script) as server:
-        sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client, timeouts=Timeouts()), timeout=0.05)
+        sub = kind.run(
+            lambda client: completion(BODY, base_url=server.url, client=client, timeouts=Timeouts()), timeout=0.05
+        )
     assert sub.text == "Hello"
 
 
 @pytest.mark.parametrize("script", [says_nothing, heartbeats_after(), heartbeats_after(text("Hel"))])
 def test_a_time_that_is_up_ends_it_in_limit(kind: Kind, script: Script) -> None:
     with WireServer(script) as server:
-        sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client, until=time.monotonic() + 0.1))
+        sub = kind.run(
+            lambda client: completion(BODY, base_url=server.url, client=client, until=time.monotonic() + 0.1)
+        )
         assert server.gone.wait(1)
         assert len(server.calls) == 1
     assert (type(sub.end), str(sub.end)) == (LimitExceeded, "the time for this conversation was up")
@@ -187,8 +215,7 @@ class Clock:
         monkeypatch.setattr("pipeline.chat._patience.threading.Timer", self.timer)
 
     def timer(self, seconds: float, action: Callable[[], None]) -> FakeTimer:
-        made = FakeTimer(self, self.now + seconds, action)
-        return made
+        return FakeTimer(self, self.now + seconds, action)
 
     def go(self, seconds: float) -> None:
         end = self.now + seconds
@@ -221,7 +248,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def guard(aborted: list[Any], until: float | None = None, **limits: float) -> Patience:
     made = Patience(Timeouts(**limits), until, looping=False)
-    made.started(lambda error: aborted.append(error) is None)
+
+    def abort(error: Exception) -> bool:
+        aborted.append(error)
+        return True
+
+    made.started(abort)
     return made
 
 
@@ -291,4 +323,3 @@ def test_a_time_that_is_up_while_the_consumer_works_ends_the_next_wait(clock: Cl
 
 def test_came_without_a_wait_means_nothing() -> None:
     Patience(Timeouts(first_content=1), None, looping=False).came()
-

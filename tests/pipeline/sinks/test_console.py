@@ -37,7 +37,7 @@ from operators import (
 )
 from pipeline import decode, replay
 from pipeline.sinks import console
-from pipeline.sinks._console import ConsoleSink
+from pipeline.sinks._plain import PlainConsole
 
 
 def stream(*events: Event) -> Observable[Event]:
@@ -67,8 +67,10 @@ class Terminal:
         }
         self.console = Console(file=self.file, width=width, **given | options)
 
-    def sink(self, **options: Any) -> ConsoleSink:
-        return console(console=self.console, **{"clock": None} | options)
+    def sink(self, **options: Any) -> PlainConsole:
+        sink = console(console=self.console, **{"clock": None} | options)
+        assert isinstance(sink, PlainConsole)
+        return sink
 
     def show(self, *events: Event, **options: Any) -> str:
         stream(*events).subscribe(self.sink(**options))
@@ -204,11 +206,12 @@ def test_what_is_said_of_the_stream_stands_on_lines_of_its_own(terminal: Termina
         TextDelta("end"),
         RefusalDelta("No."),
         Unknown({"x": 1}),
+        Unknown(b"{oops\x1b"),
         AudioDelta(transcript="Spoken."),
         AudioDelta(data="AAAA"),
     ) == (
         "retrying in 1.5 s, attempt 2: 429: slow down, ***\n\nHalf\n\nstarting again: what stands above is void\n\n"
-        "Whole\n\n1,234 events left out here\n\nend\n\nNo.\n\nSpoken.\n"
+        "Whole\n\n1,234 events left out here\n\nend\n\nNo.\n\nnot decoded: b'{oops\\x1b'\n\nSpoken.\n"
     )
 
 

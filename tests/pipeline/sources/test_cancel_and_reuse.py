@@ -7,9 +7,10 @@ import gc
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import pytest
+from reactivex import Observable
 from reactivex import operators as ops
 from reactivex.scheduler import NewThreadScheduler, ThreadPoolScheduler
 from reactivex.testing import TestScheduler
@@ -82,7 +83,9 @@ def leaves(server: WireServer, sub: Sub, subscription: Any, script: object) -> N
 
 @pytest.mark.parametrize("start", [on_its_own_thread, with_subscribe_on])
 @pytest.mark.parametrize("script", ANY_TIME)
-def test_dispose_from_another_thread_shuts_the_socket(blocking: Kind, script: Script, start: Callable[..., Any]) -> None:
+def test_dispose_from_another_thread_shuts_the_socket(
+    blocking: Kind, script: Script, start: Callable[..., Any]
+) -> None:
     with WireServer(script) as server, blocking.client() as client:
         sub = Sub()
         leaves(server, sub, start(request(server.url, client=client), sub), script)
@@ -198,11 +201,29 @@ def test_dispose_may_come_twice_and_after_the_end(kind: Kind) -> None:
     with WireServer(answers(b"a")) as server:
         subscriptions: list[Any] = []
 
+        def leave() -> None:
+            for one in subscriptions:
+                one.dispose()
+                one.dispose()
+
         def make(client: Any) -> Any:
             source = request(server.url, client=client)
-            return source.pipe(ops.do_action(on_completed=lambda: [one.dispose() for one in subscriptions]))
+            return Remembering(source, subscriptions).pipe(ops.do_action(on_completed=leave))
 
         assert kind.run(make).values == [b"a"]
+
+
+class Remembering(Observable[bytes]):
+    """A source that writes down its subscriptions."""
+
+    def __init__(self, source: Observable[bytes], subscriptions: list[Any]) -> None:
+        super().__init__()
+        self.source, self.subscriptions = source, subscriptions
+
+    def _subscribe_core(self, observer: Any, scheduler: Any = None) -> Any:
+        subscription = self.source.subscribe(observer, scheduler=scheduler)
+        self.subscriptions.append(subscription)
+        return subscription
 
 
 # --------------------------------------------------------------------------------------------------------------- awaited
@@ -286,7 +307,11 @@ def says_more(call: Call) -> None:
 
 @pytest.mark.parametrize(
     "script",
-    [pytest.param(answers(ANSWER), id="at once"), pytest.param(ends_later, id="later"), pytest.param(says_more, id="more")],
+    [
+        pytest.param(answers(ANSWER), id="at once"),
+        pytest.param(ends_later, id="later"),
+        pytest.param(says_more, id="more"),
+    ],
 )
 def test_two_streams_one_after_the_other_use_one_connection(kind: Kind, script: Script) -> None:
     with WireServer(script) as server:
@@ -399,9 +424,11 @@ class H2Server:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
-    def __enter__(self) -> H2Server:
+    def __enter__(self) -> Self:
         self._thread.start()
-        self._server = asyncio.run_coroutine_threadsafe(asyncio.start_server(self._serve, "127.0.0.1", 0), self._loop).result()
+        self._server = asyncio.run_coroutine_threadsafe(
+            asyncio.start_server(self._serve, "127.0.0.1", 0), self._loop
+        ).result()
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/v1"
         return self
 
@@ -432,7 +459,9 @@ class H2Server:
                 for found in connection.receive_data(data):
                     if isinstance(found, RequestReceived):
                         body = self.bodies.pop(0)
-                        connection.send_headers(found.stream_id, [(":status", "200"), ("content-type", "text/event-stream")])
+                        connection.send_headers(
+                            found.stream_id, [(":status", "200"), ("content-type", "text/event-stream")]
+                        )
                         connection.send_data(found.stream_id, body or text("a"), end_stream=body is not None)
                 writer.write(connection.data_to_send())
         finally:
@@ -448,7 +477,11 @@ def http2() -> None:
 def test_over_http2_two_streams_use_one_connection(kind: Kind) -> None:
     with H2Server(ANSWER, ANSWER) as server:
         subs = kind.runs(
-            lambda client: completion(BODY, base_url=server.url, client=client), 2, http1=False, http2=True, timeout=LONG
+            lambda client: completion(BODY, base_url=server.url, client=client),
+            2,
+            http1=False,
+            http2=True,
+            timeout=LONG,
         )
         assert [(sub.text, sub.completed) for sub in subs] == [("Hello", True)] * 2
         assert server.connections == 1
@@ -585,4 +618,3 @@ def test_after_the_last_event_a_pull_leaves_the_connection_for_the_next(kind: Ki
                 for _ in range(2):
                     assert len([*iterate(completion(BODY, base_url=server.url, client=client))]) == 4
         assert server.connections == 1
-

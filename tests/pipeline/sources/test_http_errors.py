@@ -22,7 +22,10 @@ OPENAI = b'{"error": {"message": "Bad model", "type": "invalid_request_error", "
     [
         (OPENAI, ("Bad model", "no_model", "invalid_request_error", "model")),
         (b'{"error": "just words"}', ("just words", None, None, None)),
-        (b'{"object": "error", "message": "vLLM says", "type": "NotFoundError", "code": 404}', ("vLLM says", 404, "NotFoundError", None)),
+        (
+            b'{"object": "error", "message": "vLLM says", "type": "NotFoundError", "code": 404}',
+            ("vLLM says", 404, "NotFoundError", None),
+        ),
         (b'[{"error": {"message": "Gemini, in a list", "code": 400}}]', ("Gemini, in a list", 400, None, None)),
         (b'{"detail": "Not authenticated"}', ("Not authenticated", None, None, None)),
         (b'{"message": "flat"}', ("flat", None, None, None)),
@@ -47,7 +50,8 @@ def test_a_status_that_nobody_knows_is_told_by_its_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "retryable"), [(400, False), (401, False), (404, False), (408, True), (409, True), (429, True), (500, True), (529, True)]
+    ("status", "retryable"),
+    [(400, False), (401, False), (404, False), (408, True), (409, True), (429, True), (500, True), (529, True)],
 )
 def test_an_error_over_the_wire_is_the_same_with_every_client(kind: Kind, status: int, retryable: bool) -> None:
     headers = {

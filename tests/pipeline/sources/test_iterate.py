@@ -51,6 +51,18 @@ class Reads:
             self.closed = True
 
 
+def replayed(line: bytes) -> Observable[bytes]:
+    return replay(line.upper())
+
+
+def is_b_or_d(line: bytes) -> bool:
+    return line in {b"b", b"d"}
+
+
+def doubled(number: int) -> int:
+    return number * 2
+
+
 class Blocking(Reads):
     __aiter__ = None  # type: ignore[assignment]
 
@@ -133,8 +145,8 @@ def test_reads_that_say_nothing_are_read_on(puller: Puller) -> None:
     [
         pytest.param([ops.map(bytes.upper)], id="map"),
         pytest.param([ops.filter(bool), ops.map(bytes.upper)], id="filter, map"),
-        pytest.param([ops.flat_map(lambda line: replay(line.upper()))], id="flat_map"),
-        pytest.param([ops.concat_map(lambda line: reactivex.of(line.upper()))], id="concat_map"),
+        pytest.param([ops.flat_map(replayed)], id="flat_map"),
+        pytest.param([ops.concat_map(replayed)], id="concat_map"),
         pytest.param([ops.delay(0.01), ops.map(bytes.upper)], id="delay"),
         pytest.param([ops.start_with(b"x"), ops.skip(1), ops.map(bytes.upper)], id="start_with, skip"),
     ],
@@ -147,7 +159,7 @@ def test_it_works_through_stock_operators(puller: Puller, operators: list[Any]) 
 
 def test_through_map_and_filter_it_reads_no_more_than_is_asked_for(puller: Puller) -> None:
     given = puller.reads(b"a\n", b"b\n", b"c\n", b"d\n")
-    pull = iterate(given, lines(), ops.filter(lambda line: line in b"bd"), ops.map(bytes.upper))
+    pull = iterate(given, lines(), ops.filter(is_b_or_d), ops.map(bytes.upper))
     assert (puller.next(pull), given.read) == (b"B", 2)
     assert (puller.next(pull), given.read) == (b"D", 4)
 
@@ -175,8 +187,8 @@ def test_a_timer_that_was_disposed_does_not_run(puller: Puller) -> None:
     async def main() -> None:
         gate = Gate(blocking=not puller.looping)
         ran: list[int] = []
-        gate.schedule(lambda *_: ran.append(1) and None).dispose()
-        gate.schedule(lambda *_: ran.append(2) and None)
+        gate.schedule(lambda *_: ran.append(1)).dispose()
+        gate.schedule(lambda *_: ran.append(2))
         assert gate.run_due() == gate.run_due() == 0.0
         assert gate.run_due() is None
         assert ran == [2]
@@ -219,7 +231,7 @@ def test_an_error_of_the_chain_is_raised_and_closes_the_source(puller: Puller) -
     given = puller.reads(text("a"), b"data: {junk\n\n", text("b"))
     pull = iterate(given, decode())
     assert [type(puller.next(pull)).__name__ for _ in range(2)] == ["Started", "TextDelta"]
-    with pytest.raises(Exception, match="cannot be decoded|not JSON|JSON"):
+    with pytest.raises(Exception, match="JSON"):
         puller.all(pull)
     assert given.closed
 
@@ -332,7 +344,7 @@ def test_a_hot_stream_on_another_thread_is_buffered() -> None:
 
     thread = threading.Thread(target=emit)
     thread.start()
-    with iterate(Observable(subscribe), ops.map(lambda n: n * 2)) as pull:
+    with iterate(Observable(subscribe), ops.map(doubled)) as pull:
         assert [*pull] == [n * 2 for n in range(100)]
     thread.join(LONG)
 
@@ -340,10 +352,15 @@ def test_a_hot_stream_on_another_thread_is_buffered() -> None:
 def test_a_hot_stream_on_another_thread_wakes_an_async_consumer() -> None:
     subject: Subject[int] = Subject()
 
+    def emit_all() -> None:
+        for n in range(5):
+            subject.on_next(n)
+        subject.on_completed()
+
     async def main() -> list[int]:
         async def emit() -> None:
             await until(lambda: subject.observers)
-            await asyncio.to_thread(lambda: [subject.on_next(n) for n in range(5)] and subject.on_completed())
+            await asyncio.to_thread(emit_all)
 
         task = asyncio.create_task(emit())
         async with asyncio.timeout(LONG):
@@ -359,7 +376,7 @@ def test_a_hot_stream_may_end_after_the_loop_of_its_consumer() -> None:
     pull = iterate(subject)
 
     async def main() -> None:
-        waiting = asyncio.create_task(anext(pull))  # type: ignore[arg-type]
+        waiting = asyncio.create_task(anext(pull))
         await until(lambda: subject.observers)
         subject.on_next(1)
         assert await waiting == 1
@@ -384,7 +401,9 @@ def test_a_hot_stream_that_is_not_used_up_ends_in_limit() -> None:
         subject.on_next(n)
     assert subject.observers == []
     assert [next(pull), next(pull), next(pull)] == [0, 1, 2]
-    with pytest.raises(LimitExceeded, match="^3 items wait: the stream cannot be held back, and is not used up fast enough"):
+    with pytest.raises(
+        LimitExceeded, match=r"^3 items wait: the stream cannot be held back, and is not used up fast enough"
+    ):
         next(pull)
     assert [*pull] == []
 

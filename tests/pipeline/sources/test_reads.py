@@ -23,13 +23,30 @@ from reactivex.testing import TestScheduler
 from operators import ConnectionLost, HttpError, lines
 from pipeline import decode, iterate, reads
 from pipeline.sources._reads import READ_SIZE
-from tests.pipeline.wire import ANSWER, DONE, LONG, Call, Kind, Sub, WireServer, answers, says_and_waits, settled, text, until
+from tests.pipeline.wire import (
+    ANSWER,
+    DONE,
+    LONG,
+    Call,
+    Kind,
+    Sub,
+    WireServer,
+    answers,
+    says_and_waits,
+    settled,
+    text,
+    until,
+)
 
 
 def seen(source: Any) -> Sub:
     sub = Sub()
     reads(source).subscribe(sub)
     return sub
+
+
+def breaks(_: object) -> None:
+    raise ZeroDivisionError
 
 
 class Given:
@@ -89,7 +106,7 @@ def test_a_generator_is_closed_when_its_subscriber_leaves(ending: str) -> None:
         pull.close()
     else:
         with pytest.raises(ZeroDivisionError):
-            reads(iter(given)).subscribe(lambda _: 1 // 0)
+            reads(iter(given)).subscribe(breaks)
     assert (given.read, given.closed) == (1, 1)
 
 
@@ -141,7 +158,7 @@ def test_what_a_generator_raises_comes_after_its_reads() -> None:
 def test_what_the_subscriber_raises_leaves_subscribe() -> None:
     seen_errors: list[Exception] = []
     with pytest.raises(ZeroDivisionError):
-        reads([b"a"]).pipe(lines()).subscribe(lambda _: 1 // 0, seen_errors.append)
+        reads([b"a"]).pipe(lines()).subscribe(breaks, seen_errors.append)
     assert seen_errors == []
 
 
@@ -247,7 +264,9 @@ def test_what_an_async_iterator_raises_comes_after_its_reads() -> None:
 
 
 def test_without_a_loop_it_is_said_what_to_do() -> None:
-    with pytest.raises(RuntimeError, match=r"none is running here: subscribe inside an `async def`, or use a blocking client"):
+    with pytest.raises(
+        RuntimeError, match=r"none is running here: subscribe inside an `async def`, or use a blocking client"
+    ):
         reads(Given().awaited()).subscribe()
 
 
@@ -432,9 +451,9 @@ def test_a_response_that_was_read_already_is_emitted_whole() -> None:
 
 
 def test_a_compressed_response_is_decompressed() -> None:
-    with WireServer(answers(gzip.compress(b"words"), headers={"content-encoding": "gzip"})) as server:
-        with requests.get(server.url, stream=True, timeout=LONG) as response:
-            assert b"".join(seen(response).values) == b"words"
+    packed = answers(gzip.compress(b"words"), headers={"content-encoding": "gzip"})
+    with WireServer(packed) as server, requests.get(server.url, stream=True, timeout=LONG) as response:
+        assert b"".join(seen(response).values) == b"words"
 
 
 @pytest.mark.parametrize("how", ["requests", "urllib"])
@@ -462,13 +481,18 @@ def test_a_response_that_is_an_error_ends_in_http_error(kind: Kind) -> None:
             kind.act(work)
     error = sub.end
     assert isinstance(error, HttpError)
-    assert (error.status, error.message, error.code, error.request_id) == (404, "no such model", "model_not_found", "r1")
+    assert (error.status, error.message, error.code, error.request_id) == (
+        404,
+        "no such model",
+        "model_not_found",
+        "r1",
+    )
 
 
 def test_a_long_error_of_requests_is_read_in_part() -> None:
-    with WireServer(answers(b"z" * 200_000, status=500)) as server:
-        with requests.get(server.url, stream=True, timeout=LONG) as response:
-            error = seen(response).end
+    long = answers(b"z" * 200_000, status=500)
+    with WireServer(long) as server, requests.get(server.url, stream=True, timeout=LONG) as response:
+        error = seen(response).end
     assert (type(error), error.status, error.message) == (HttpError, 500, "z" * 400)
 
 

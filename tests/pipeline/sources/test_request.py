@@ -17,12 +17,12 @@ from reactivex import operators as ops
 from operators import ConnectionLost, HttpError, ProtocolError, StreamTimeout
 from pipeline import Timeouts, request
 from pipeline.sources._http import shared_client
-from tests.pipeline.wire import LONG, Call, Kind, Sub, WireServer, answers, says_and_waits, settled, until
+from tests.pipeline.wire import LONG, Call, Kind, Sub, WireServer, answers, says_and_waits, settled
 
 
 def test_nothing_is_sent_before_subscribe_and_each_subscription_is_a_request(kind: Kind) -> None:
     with WireServer(answers(b"a")) as server:
-        sources = []
+        sources: list[Any] = []
 
         def make(client: Any) -> Any:
             if not sources:
@@ -80,13 +80,18 @@ def test_without_a_client_one_is_shared_and_keeps_its_connections() -> None:
 
 @pytest.mark.parametrize("client", [object(), "client", httpx])
 def test_what_is_no_client_is_told_at_once(client: object) -> None:
-    with pytest.raises(TypeError, match=rf"^client is an httpx.Client or httpx.AsyncClient \(or httpx2's\), not {type(client).__name__}"):
+    with pytest.raises(
+        TypeError,
+        match=rf"^client is an httpx.Client or httpx.AsyncClient \(or httpx2's\), not {type(client).__name__}",
+    ):
         request("http://127.0.0.1", client=client)
 
 
 def test_an_async_client_without_a_loop_is_told_at_once(looping: Kind) -> None:
     client = looping.client()
-    with pytest.raises(RuntimeError, match=r"none is running here: subscribe inside an `async def`, or use a blocking client"):
+    with pytest.raises(
+        RuntimeError, match=r"none is running here: subscribe inside an `async def`, or use a blocking client"
+    ):
         request("http://127.0.0.1", client=client).subscribe()
     asyncio.run(client.aclose())
 
@@ -189,7 +194,11 @@ def test_a_redirect_is_an_error_unless_the_client_follows_it(kind: Kind) -> None
         assert error.status == 307
         assert str(error) == "redirected to /there?api-key=***; a client with follow_redirects=True goes there"
         sub = kind.run(lambda client: request(server.url, json=1, client=client), follow_redirects=True)
-        assert (sub.values, server.calls[-1].target, server.calls[-1].json) == ([b"here"], "/there?api-key=hunter2-key", 1)
+        assert (sub.values, server.calls[-1].target, server.calls[-1].json) == (
+            [b"here"],
+            "/there?api-key=hunter2-key",
+            1,
+        )
 
 
 # ------------------------------------------------------------------------------------------------------- its timeouts
@@ -212,6 +221,7 @@ def test_no_read_within_idle_is_an_idle_timeout(kind: Kind) -> None:
 
 def test_a_head_that_takes_longer_than_idle_is_waited_for(kind: Kind) -> None:
     """idle counts between reads only: a model that thinks for long before its first byte has `first`."""
+
     def script(call: Call) -> None:
         assert not call.server.gone.wait(0.15)
         call.answer(b"late")
@@ -299,7 +309,9 @@ def test_a_slow_consumer_does_not_make_the_stream_idle(kind: Kind) -> None:
 @pytest.mark.parametrize("field", ["connect", "first", "idle", "first_content", "idle_content"])
 @pytest.mark.parametrize("wrong", [0, -1, float("nan")])
 def test_timeouts_are_above_zero(field: str, wrong: float) -> None:
-    with pytest.raises(ValueError, match=rf"^Timeouts\({field}=…\) is a number of seconds above 0, or None; not {wrong}"):
+    with pytest.raises(
+        ValueError, match=rf"^Timeouts\({field}=…\) is a number of seconds above 0, or None; not {wrong}"
+    ):
         Timeouts(**{field: wrong})
 
 
@@ -371,7 +383,9 @@ def test_a_guard_is_told_of_every_wait_and_can_break_only_one(kind: Kind) -> Non
     guard = Watchman()
     with WireServer(answers(b"a")) as server:
         sub = kind.run(
-            lambda client: request(server.url, client=client, guard=guard).pipe(ops.do_action(lambda _: guard.in_vain()))
+            lambda client: request(server.url, client=client, guard=guard).pipe(
+                ops.do_action(lambda _: guard.in_vain())
+            )
         )
     guard.in_vain()
     assert (sub.values, sub.completed) == ([b"a"], True)

@@ -1,0 +1,117 @@
+"""Code → rows in the terminal's own colours, and a block of code that grows.
+
+The plan. A line of code is final as soon as it ends, so it goes at once, whole: the terminal breaks it where it must,
+and whoever copies it gets it as it was. Colours want to know what stands above; some of it is looked at again for each
+batch of lines, so that a line of ten thousand costs what the first one does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.segment import Segment
+from rich.style import Style
+from rich.syntax import ANSISyntaxTheme, Syntax
+from rich.text import Text
+
+from pipeline.sinks._painter import Painter, Row, indented
+from pipeline.sinks._visible import visible
+
+_COLORS = ANSISyntaxTheme(
+    {
+        ("Comment",): Style(dim=True, italic=True),
+        ("Keyword",): Style(color="magenta"),
+        ("Keyword", "Constant"): Style(color="cyan"),
+        ("Operator", "Word"): Style(color="magenta"),
+        ("Name", "Builtin"): Style(color="cyan"),
+        ("Name", "Class"): Style(bold=True),
+        ("Name", "Decorator"): Style(color="magenta"),
+        ("Name", "Exception"): Style(color="cyan"),
+        ("Name", "Function"): Style(color="blue", bold=True),
+        ("Name", "Tag"): Style(color="blue", bold=True),
+        ("Name", "Attribute"): Style(color="cyan"),
+        ("Literal", "String"): Style(color="green"),
+        ("Literal", "Number"): Style(color="cyan"),
+        ("Generic", "Deleted"): Style(color="red"),
+        ("Generic", "Inserted"): Style(color="green"),
+        ("Generic", "Heading"): Style(bold=True),
+        ("Generic", "Subheading"): Style(bold=True),
+        ("Generic", "Strong"): Style(bold=True),
+        ("Generic", "Emph"): Style(italic=True),
+    }
+)
+_CONTEXT = 4000
+"""Characters above a line that its colours are told from."""
+_COLORED = 500
+"""Characters of a line up to which it gets colours: no highlighter is made for what is longer."""
+
+
+class Code:
+    """A block of code that grows, between two rules, moved in by `indent`."""
+
+    def __init__(self, info: str, indent: int) -> None:
+        self._info = info
+        self._margin = " " * indent
+        self._new: list[str] = []
+        self.line = ""  # the one that is not whole yet
+        self._above: list[str] = []
+        self._begun = False
+        self.ended = False
+
+    def add(self, line: str) -> None:
+        self._new.append(line)
+
+    def settled(self, paint: Painter) -> list[Row]:
+        rows = [] if self._begun else [rule(paint, paint.width - len(self._margin), self._info)]
+        self._begun = True
+        if self._new:
+            rows += [paint.row(text) for text in code_rows(self._new, self._info, self._above)]
+            self._above = _last([*self._above, *self._new])
+            self._new = []
+        if self.ended:
+            rows.append(rule(paint, paint.width - len(self._margin)))
+        return indented(rows, self._margin) if self._margin else rows
+
+    def open(self, paint: Painter) -> list[Row]:
+        if not self.line or self.ended:
+            return []
+        width = max(1, paint.width - len(self._margin))
+        text = code_rows([self.line], self._info, self._above)[0]
+        text.no_wrap, text.overflow = False, "fold"
+        return indented(paint.rows(text, width), self._margin)
+
+
+def code_rows(lines: Sequence[str], info: str, above: Sequence[str] = ()) -> list[Text]:
+    """Lines of code in colours, each as one text. `above` is the code that they go on from."""
+    lines = [line.expandtabs(4) for line in lines]
+    language = info.split(maxsplit=1)[0] if info.strip() else "text"
+    if all(len(line) <= _COLORED for line in lines):
+        syntax = Syntax("", language, theme=_COLORS)
+        colored = syntax.highlight("\n".join([*above, *lines])).split("\n", allow_blank=True)
+        found = list(colored[len(above) : len(above) + len(lines)])
+        if [text.plain for text in found] == lines:  # a lexer may do as it likes with what it is given
+            return found
+    return [Text(line) for line in lines]
+
+
+def rule(paint: Painter, width: int, label: str = "") -> Row:
+    """A line across, with a label where there is one."""
+    style = paint.style("answer.rule")
+    name = visible(label).strip()[: max(0, width - 6)]
+    if not name:
+        return [Segment("─" * width, style)]
+    label_text = Text(name)
+    return [
+        Segment("── ", style),
+        *paint.row(label_text),
+        Segment(f" {'─' * (width - label_text.cell_len - 4)}", style),
+    ]
+
+
+def _last(lines: list[str]) -> list[str]:
+    size = 0
+    for at in range(len(lines) - 1, -1, -1):
+        size += len(lines[at])
+        if size > _CONTEXT:
+            return lines[at + 1 :]
+    return lines

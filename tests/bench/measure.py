@@ -1,0 +1,83 @@
+"""Measuring on a machine that others use too: in turn, CPU time, medians of ratios."""
+
+from __future__ import annotations
+
+import gc
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+
+class Ratio(NamedTuple):
+    """A median with the quartiles around it."""
+
+    median: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.3g} ({self.low:.3g}…{self.high:.3g})"
+
+
+class Costs(dict[str, list[float]]):
+    """What each competitor cost in each round, in seconds for one item of work."""
+
+    def each(self, name: str) -> float:
+        return statistics.median(self[name])
+
+    def ratio(self, name: str, to: str) -> Ratio:
+        """How many times as much as the other one: the median over the rounds, each of which ran both."""
+        return spread([mine / other for mine, other in zip(self[name], self[to], strict=True)])
+
+
+def spread(values: Sequence[float]) -> Ratio:
+    if len(values) < 2:
+        return Ratio(values[0], values[0], values[0])
+    low, median, high = statistics.quantiles(values, n=4, method="inclusive")
+    return Ratio(median, low, high)
+
+
+def in_turn(runs: Mapping[str, tuple[Callable[[], object], float]], rounds: int) -> Costs:
+    """Run all, one after the other, so many rounds; each run is given with how many items of work it does.
+
+    CPU time of the whole process, so that what else the machine does counts as little as can be. The garbage collector
+    runs as it does for everybody, but need not look at what was there before.
+    """
+    costs = Costs({name: [] for name in runs})
+    for run, _ in runs.values():  # imports, caches, connections
+        run()
+    gc.collect()
+    gc.freeze()
+    try:
+        for round_ in range(rounds):
+            order = list(runs.items())
+            for name, (run, items) in order if round_ % 2 else reversed(order):
+                gc.collect()
+                began = time.process_time()
+                run()
+                costs[name].append((time.process_time() - began) / items)
+    finally:
+        gc.unfreeze()
+    return costs
+
+
+def exponent(points: Iterable[tuple[float, float]]) -> float:
+    """The k of cost = c·nᵏ, by least squares over the logarithms.
+
+    >>> round(exponent((n, 3 * n**2) for n in (1, 10, 100)), 6)
+    2.0
+    """
+    logs = [(math.log(n), math.log(cost)) for n, cost in points]
+    return statistics.linear_regression(*zip(*logs, strict=True)).slope
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that so large a share of all is not above.
+
+    >>> percentile([4, 1, 3, 2], 0.5), percentile([1, 2, 3, 4], 0.99)
+    (2, 4)
+    """
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
