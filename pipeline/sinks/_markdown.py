@@ -116,7 +116,14 @@ def _hr(_node: SyntaxTreeNode, paint: Painter, width: int) -> list[Row]:
 
 def _table(node: SyntaxTreeNode, paint: Painter, width: int) -> list[Row]:
     head, *body = (row.children for part in node.children for row in part.children)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, border_style="answer.rule", header_style="bold")
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        collapse_padding=True,
+        border_style="answer.rule",
+        header_style="bold",
+    )
     for cell in head:
         table.add_column(_inline(cell), justify=_justified(cell), overflow="fold")
     for row in body:
@@ -146,26 +153,32 @@ _LAYOUTS: dict[str, Callable[[SyntaxTreeNode, Painter, int], list[Row]]] = {
 
 
 def _inline(node: SyntaxTreeNode) -> Text:
-    return Text.assemble(*_spans(node))
+    text = Text()
+    for part, styles in _spans(node):
+        begin = len(text)
+        text.append(part)
+        for style in styles:
+            text.stylize(f"answer.{style}", begin)
+    return text
 
 
-def _spans(node: SyntaxTreeNode, style: str = "") -> Iterator[tuple[str, str]]:
+def _spans(node: SyntaxTreeNode, *styles: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     for child in node.children:
         if child.type in {"softbreak", "hardbreak"}:
-            yield (" " if child.type == "softbreak" else "\n"), style
+            yield (" " if child.type == "softbreak" else "\n"), styles
         elif child.type == "image":
-            yield f"[image: {visible(child.content)}]", f"{style} answer.link"
-            yield from _address(child, "src", style)
+            yield f"[image: {visible(child.content)}]", (*styles, "link")
+            yield from _address(child, "src", *styles)
         elif child.type == "link":
-            yield from _spans(child, f"{style} answer.link")
-            yield from _address(child, "href", style)
+            yield from _spans(child, *styles, "link")
+            yield from _address(child, "href", *styles)
         elif child.children:
-            yield from _spans(child, style if child.type == "inline" else f"{style} answer.{child.type}")
+            yield from _spans(child, *styles, *([] if child.type == "inline" else [child.type]))
         else:  # entities have been resolved by now, and may be anything
-            yield visible(child.content), f"{style} answer.code" if child.type == "code_inline" else style
+            yield visible(child.content), (*styles, "code") if child.type == "code_inline" else styles
 
 
-def _address(node: SyntaxTreeNode, name: str, style: str) -> Iterator[tuple[str, str]]:
+def _address(node: SyntaxTreeNode, name: str, *styles: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     address = visible(str(node.attrs.get(name, "")))
-    if address and address not in {node.children[0].content if node.children else "", ""}:
-        yield f" ({address})", f"{style} answer.url"
+    if address and address != "".join(part for part, _ in _spans(node)):
+        yield f" ({address})", (*styles, "url")

@@ -10,7 +10,8 @@ from msgspec import Struct
 class Timeouts(Struct, frozen=True):
     """Limits in seconds; None waits for ever.
 
-    `connect`: until the connection stands. `first`: from then until the response's headers. `idle`: between two reads
+    `connect`: until the connection stands. `first`: from then until the response's headers (between two of its
+    reads, to a server that sends these in drips). `idle`: between two reads
     after that; any byte counts, a heartbeat too. `first_content` and `idle_content` (off): until the first event that
     says something, and between two of them; heartbeats do not count.
 
