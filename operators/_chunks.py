@@ -170,7 +170,7 @@ def _chunk(value: dict[str, Any], news: _News | None, *, lenient: bool) -> Chunk
         model=value.get("model"),
         choices=choices,
         usage=value.get("usage") or _ollama_usage(value),
-        error=value if error is not None else None,
+        error=None if error is None else (choices and value.get("error")) or value,
         x_groq=value.get("x_groq"),
         unknown=scrubbed(unknown) if lenient else unknown,
         lenient=lenient,

@@ -86,6 +86,8 @@ def event_stream(out: Out[bytes], *, limit: int | None = 64 * 1024 * 1024) -> St
     except Exception:
         if kind != "json" or not _is_json(head):
             raise
+    if kind == "unsure" and any(name.startswith(head) for name in (b"data:", b"event:", b"id:", b"retry:")):
+        raise TruncatedError(f"the body was cut after {len(head)} bytes")
     if kind in {"page", "unsure"}:
         raise _not_events(head)
     if kind == "json":

@@ -109,7 +109,7 @@ class Calls:
                     return known
             if call is None:
                 return None if id_ or name else self._unfinished(index)
-            if id_ and call.id and id_ != call.id and id_ != call.told:
+            if id_ and call.id and id_ not in {call.id, call.told}:
                 if name:
                     twice = call is self._just_opened and not call.begun and name == call.name
                     return call if twice else None

@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 from msgspec import Struct
 from reactivex import Observable, abc
-from reactivex.disposable import SerialDisposable
+from reactivex.disposable import SerialDisposable, SingleAssignmentDisposable
 from reactivex.internal import default_error, noop
 from reactivex.scheduler import VirtualTimeScheduler
 from tenacity import RetryCallState, wait_random_exponential
 
-from operators import Event, Restarted, Retrying, Started, StreamError, Usage, current_spy
+from operators import Event, LimitExceeded, Restarted, Retrying, Started, StreamError, Usage, current_spy
 from operators._operator import on_trampoline
 from operators._spy import under, watched_by
 from pipeline.sources._gate import Gate
@@ -157,7 +157,9 @@ class _Trying(abc.DisposableBase):
     def begin(self) -> None:
         self._number += 1
         with watched_by(self._spy and self._spy.scope("attempt", self._number)):
-            self._current.disposable = self._attempt(self._number).subscribe(
+            subscription = SingleAssignmentDisposable()
+            self._current.disposable = subscription
+            subscription.disposable = self._attempt(self._number).subscribe(
                 self._receive, under(self._spy, self._failed), self._on_completed, scheduler=self._scheduler
             )
 
@@ -171,6 +173,9 @@ class _Trying(abc.DisposableBase):
         if wait is None:
             self._on_error(error)
             return
+        if self._until is not None and time.monotonic() + wait >= self._until:
+            self._on_error(_no_time_left(wait, error))
+            return
         log.warning("attempt %d failed (%s); trying again in %.2f s", self._number, error, wait)
         self._on_next(Retrying(self._number + 1, wait, str(error)))
         if self._visible:
@@ -182,9 +187,7 @@ class _Trying(abc.DisposableBase):
     def _wait_after(self, error: Exception) -> float | None:
         if not isinstance(error, StreamError) or (self._visible and self._retry.on_break == "raise"):
             return None
-        wait = self._retry.wait(self._number, error)
-        late = wait is not None and self._until is not None and time.monotonic() + wait >= self._until
-        return None if late else wait
+        return self._retry.wait(self._number, error)
 
     def _again(self) -> None:
         if not self._left:
@@ -194,3 +197,10 @@ class _Trying(abc.DisposableBase):
         self._left = True
         self._wait.leave()
         self._current.dispose()
+
+
+def _no_time_left(wait: float, error: Exception) -> LimitExceeded:
+    limit = LimitExceeded(f"the time was up before another attempt could be made, {wait:.1f} s after: {error}")
+    limit.partial = error.partial if isinstance(error, StreamError) else ()
+    limit.__cause__ = error
+    return limit

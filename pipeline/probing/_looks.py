@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple, TypeAlias
 
 from pipeline.probing._seen import Item
+from pipeline.probing._shown import shown
 
 Theme: TypeAlias = Literal["light", "dark"]
 
@@ -26,6 +27,7 @@ class Colours(NamedTuple):
     line: str
     stall: str
     stall_band: str
+    gap_band: str
     good: str
     bad: str
     hues: dict[str, Hue]
@@ -39,6 +41,7 @@ _LIGHT = Colours(
     line="#d3dae1",
     stall="#92400e",
     stall_band="#fdf0d9",
+    gap_band="#f0f3f6",
     good="#15803d",
     bad="#be123c",
     hues={
@@ -66,7 +69,8 @@ _DARK = Colours(
     muted="#93a0ad",
     line="#38424d",
     stall="#fbbf24",
-    stall_band="#2a2414",
+    stall_band="#2e2710",
+    gap_band="#1a212a",
     good="#4ade80",
     bad="#fb7185",
     hues={
@@ -150,32 +154,40 @@ _WORDS = {
     "Conversation": "conversation",
     "Restarted": "restart",
     "Retrying": "retry",
+    "ToolResult": "result",
 }
 
 
 def label(item: Item, detail: int) -> str:
-    """What stands in a marble; "" for one that is a dot. Detail 0 has room for words, 1 for a few letters, 2 for none
-    but in what comes rarely.
+    """What stands in a marble; "" for one that is a dot.
+
+    Detail 0 has room for words, 1 for none in texts, which are told below the row, 2 only for what comes rarely, 3 for none.
     """
+    return shown(_says(item, detail), 4 if detail == 1 and item.kind in _OFTEN and not _opens(item) else 11)
+
+
+def _says(item: Item, detail: int) -> str:
     kind = item.kind
-    if kind == "bytes" and item.text == "[DONE]":
-        return item.text
-    if kind in _BYTES or (detail == 2 and kind in _OFTEN):
+    if detail > 2 or (kind in _BYTES and item.text != "[DONE]"):
         return ""
+    if detail and kind in SAID:
+        return ""
+    if detail == 2 and item.piece is not None:
+        return ""
+    if _opens(item):
+        return item.piece.name if item.piece is not None else ""
+    if kind in _OFTEN:
+        return "" if detail == 2 else item.text if item.text.strip(" ") else "␣"
     if kind == "ToolCall":
         return item.text.partition("(")[0]
-    if kind == "ToolResult":
-        return "result"
     if kind == "RoundStarted":
         return f"round {item.text}"
     if kind in _WORDS:
         return _WORDS[kind]
-    if kind in _OFTEN or kind == "Finish":
-        return item.text if item.text.strip(" ") else "␣"
     if kind in _LOOKS or detail < 2:
         return item.text or kind
     return ""
 
 
-CELLS = (9, 4, 9)
-"""Cells that a label may have, by detail."""
+def _opens(item: Item) -> bool:
+    return item.kind == "ToolCallDelta" and item.piece is not None and bool(item.piece.name)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+
 from operators import (
     Chunk,
     Conversation,
@@ -26,7 +27,6 @@ from operators import (
     ToolResult,
     Usage,
 )
-
 from pipeline.probing._seen import Piece
 
 SHOWN = 120
@@ -40,7 +40,7 @@ class Preview(NamedTuple):
 
 
 _PLAIN = (bool, float, complex, type(None))
-_LISTS = {list: "[]", tuple: "()"}
+_LISTS: dict[Any, tuple[str, str]] = {list: ("[", "]"), tuple: ("(", ")")}
 
 
 def _short(value: Any, level: int = 3) -> str:

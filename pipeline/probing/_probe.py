@@ -8,10 +8,10 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from operators import Lanes, Spy, current_spy, watched_by
-from operators._spy import Spies
 from reactivex import abc
 
+from operators import Lanes, Spy, current_spy, watched_by
+from operators._spy import Spies
 from pipeline.probing._preview import SHOWN, preview
 from pipeline.probing._seen import End, Item, Sign, Strand, ToolRun
 from pipeline.probing._watch import Clocks, Thread, Watch
@@ -84,6 +84,11 @@ class Probe:
     ) -> None:
         self._left.close()
 
+    @property
+    def began(self) -> float:
+        """When the first thing happened."""
+        return self.strands[0].opened.at if self.strands else 0.0
+
     def open(self, names: tuple[str, ...], scope: tuple[str, ...]) -> Strand | None:
         """A new strand, unless there are too many."""
         if len(self.strands) >= STRANDS:
@@ -136,57 +141,16 @@ class _Scope(Spy):
 
     def __init__(self, probe: Probe, scope: tuple[str, ...]) -> None:
         self._probe, self._scope = probe, scope
-        self._reads: Strand | None = None
 
     def scope(self, kind: str, number: int) -> Spy:
-        if kind == "stream":  # its number counts all streams of the process
-            return _Scope(self._probe, self._scope)
-        return _Scope(self._probe, (*self._scope, f"{kind} {number}"))
+        if kind == "source":
+            return _Source(self._probe, self._scope)
+        named = (*self._scope, f"{kind} {number}") if kind != "stream" else self._scope  # numbered over all the process
+        return _Scope(self._probe, named)
 
     def chain(self, stages: tuple[str, ...]) -> Lanes | None:
         strand = self._probe.open(("in", *stages), self._scope)
         return None if strand is None else Watch(strand, self._probe.clocks, self._probe.thread)
-
-    def _source(self) -> Strand | None:
-        if self._reads is None:
-            self._reads = self._probe.open(("reads",), self._scope)
-        if self._reads is not None:
-            self._reads.lanes[0].end = None  # another source of this scope goes on
-        return self._reads
-
-    def request(self, method: str, url: str, headers: Mapping[str, str], body: object) -> None:  # noqa: ARG002
-        self._sign(method)
-
-    def response(self, status: int, headers: Mapping[str, str]) -> None:  # noqa: ARG002
-        self._sign(str(status))
-
-    def _sign(self, text: str) -> None:
-        source = self._source()
-        if source is not None and len(self._probe.signs) < self._probe.limit:
-            self._probe.signs.append(Sign(self._probe.clocks.moment(), source.number, text))
-
-    def read(self, data: bytes) -> None:
-        source = self._source()
-        if source is None:
-            return
-        thread = self._probe.thread
-        said = preview(data)
-        seq, at = self._probe.clocks.moment()
-        cause = thread.frames[-1].item.seq if thread.frames else None
-        item = Item(seq, at, "read", said.text, said.size, cause)
-        source.lanes[0].add(item)
-        thread.read = (source, item, data)
-
-    def closed(self, error: Exception | None) -> None:
-        source = self._source()
-        if source is None:
-            return
-        moment = self._probe.clocks.moment()
-        if error is None:
-            source.lanes[0].end = End(*moment, "completed")
-        else:
-            kind = getattr(error, "kind", type(error).__name__)
-            source.lanes[0].end = End(*moment, "error", kind, str(error)[:SHOWN])
 
     def tool(self, name: str, id: str) -> Callable[[Exception | None], None] | None:  # noqa: A002
         if len(self._probe.tools) >= self._probe.limit:
@@ -199,3 +163,40 @@ class _Scope(Spy):
             run.error = "" if error is None else type(error).__name__
 
         return ended
+
+
+class _Source(Spy):
+    """Sees one source, from when it is subscribed."""
+
+    def __init__(self, probe: Probe, scope: tuple[str, ...]) -> None:
+        self._probe = probe
+        self._strand = probe.open(("reads",), scope)
+
+    def request(self, method: str, url: str, headers: Mapping[str, str], body: object) -> None:  # noqa: ARG002
+        self._sign(method)
+
+    def response(self, status: int, headers: Mapping[str, str]) -> None:  # noqa: ARG002
+        self._sign(str(status))
+
+    def _sign(self, text: str) -> None:
+        if self._strand is not None:
+            self._probe.signs.append(Sign(self._probe.clocks.moment(), self._strand.number, text))
+
+    def read(self, data: bytes) -> None:
+        if self._strand is None:
+            return
+        thread = self._probe.thread
+        said = preview(data)
+        seq, at = self._probe.clocks.moment()
+        cause = thread.frames[-1].item.seq if thread.frames else None
+        item = Item(seq, at, "read", said.text, said.size, cause)
+        self._strand.lanes[0].add(item)
+        thread.read = (self._strand, item, data)
+
+    def closed(self, error: Exception | None) -> None:
+        if self._strand is not None:
+            moment = self._probe.clocks.moment()
+            kind = getattr(error, "kind", type(error).__name__)
+            self._strand.lanes[0].end = (
+                End(*moment, "completed") if error is None else End(*moment, "error", kind, str(error)[:SHOWN])
+            )

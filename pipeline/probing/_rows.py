@@ -66,9 +66,7 @@ def names_of(strand: Strand) -> tuple[str, ...]:
     return tuple(base(lane.name) for lane in strand.lanes)
 
 
-def rows_of(
-    strands: Iterable[Strand], stages: Collection[str] | Literal["all"] | None = None
-) -> tuple[list[Row], int]:
+def rows_of(strands: Iterable[Strand], stages: Collection[str] | Literal["all"] | None = None) -> tuple[list[Row], int]:
     """The rows, and how many strands have none. Raises ValueError for stages that are not there."""
     strands = list(strands)
     feeds = _feeds(strands)
@@ -100,14 +98,6 @@ def _feeds(strands: list[Strand]) -> dict[int, set[int]]:
             feeds[strand.number].add(strand.within)
         if strand.cause is not None and strand.cause in owner:
             feeds[owner[strand.cause]].add(strand.number)
-        if strand.is_source and not feeds[strand.number]:  # nobody got its reads as they are: it is the source of what
-            fed = {below for number in feeds for below in feeds[number]}  # was subscribed before it and has no other
-            above = [
-                other.number
-                for other in strands[: strand.number]
-                if not other.is_source and other.scope == strand.scope and other.number not in fed
-            ]
-            feeds[strand.number].update(above[-1:])
     return feeds
 
 

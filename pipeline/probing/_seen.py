@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from copy import copy
 from typing import Literal, NamedTuple
 
 from msgspec import Struct
@@ -82,6 +83,13 @@ class Lane:
         with self._lock:
             return [*self._first, *self._last]
 
+    def frozen(self) -> Lane:
+        """As it is now: a lane to which nothing more is added."""
+        with self._lock:
+            lane = copy(self)
+            lane._first, lane._last = self._first.copy(), self._last.copy()
+            return lane
+
     def spent(self, seconds: float) -> None:
         with self._lock:
             self.times.add(seconds)
@@ -98,6 +106,13 @@ class Strand:
         self.feeds: set[int] = set()  # strands that an item of this one's last lane was seen to reach
         self.within: int | None = None  # the strand by whose subscription it was opened
         self.left: End | None = None  # the subscriber was gone before the end
+
+    def frozen(self) -> Strand:
+        """As it is now."""
+        strand = copy(self)
+        strand.lanes = tuple(lane.frozen() for lane in self.lanes)
+        strand.feeds = self.feeds.copy()
+        return strand
 
     @property
     def is_source(self) -> bool:

@@ -53,13 +53,23 @@ def seconds(value: float) -> str:
     """A time as people read it.
 
     >>> seconds(0.0000042), seconds(0.0123), seconds(1.2345), seconds(75)
-    ('4 µs', '12 ms', '1.23 s', '75.0 s')
+    ('4.2 µs', '12 ms', '1.23 s', '75.0 s')
     """
     if value >= 0.9995:
         return f"{value:.2f} s" if value < 9.995 else f"{value:,.1f} s"
     if value >= 0.0009995:
         return f"{value * 1000:.0f} ms"
-    return f"{value * 1e6:.0f} µs" if value else "0"
+    micros = value * 1e6
+    return "0" if not value else f"{micros:.1f} µs" if micros < 9.95 else f"{micros:.0f} µs"
+
+
+def number(value: int, of: str) -> str:
+    """A number of things.
+
+    >>> number(1, "read"), number(2000, "read")
+    ('1 read', '2,000 reads')
+    """
+    return f"{value:,} {of}{'' if value == 1 else 's'}"
 
 
 def size(value: int) -> str:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from operators import Gap, Lanes, StreamError
 from operators._run import _Raised, _Stop
-
 from pipeline.probing._preview import SHOWN, preview
 from pipeline.probing._seen import End, Item, Moment, Strand
 

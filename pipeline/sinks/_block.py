@@ -10,7 +10,7 @@ from rich.text import Text
 from pipeline.sinks._painter import Painter, Row, indented
 from pipeline.sinks._visible import visible
 
-LIMIT = 4096
+LIMIT = 2048
 """Characters of a line or a paragraph that are laid out again and again; what is longer is broken there."""
 
 
@@ -43,7 +43,7 @@ class Unread:
         if text.endswith("\r") and not to_the_end:
             text = text[:-1]
             self._parts.append("\r")
-        return visible(text.replace("\r\n", "\n"))
+        return visible(text).replace("\r\n", "\n")
 
 
 class Words:
@@ -66,8 +66,8 @@ class Words:
         if self.ended:
             lines.append(self._line)
             self._line = ""
-        elif len(self._line) > LIMIT:
-            at = self._line.rfind(" ", 1) + 1 or len(self._line)
+        while len(self._line) > LIMIT:
+            at = self._line.rfind(" ", 1, LIMIT) + 1 or LIMIT
             lines.append(self._line[:at])
             self._line = self._line[at:]
         return [row for line in lines for row in self._rows(line, paint)]

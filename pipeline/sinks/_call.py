@@ -82,7 +82,7 @@ class Result:
         text = Text.assemble(
             (visible(event.call.name), style),
             "  ",
-            (visible(cut(said, RESULT_SHOWN).replace("\r\n", "\n")), "" if good else style),
+            (visible(cut(said, RESULT_SHOWN)).replace("\r\n", "\n"), "" if good else style),
         )
         mark = Segment("✓ " if good else "✗ ", paint.style(style))
         return indented(paint.rows(text, paint.width - 2), "  ", first=mark)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from rich.syntax import ANSISyntaxTheme, Syntax
-from rich.text import Text
 
 from pipeline.sinks._painter import Painter, Row, indented
 from pipeline.sinks._visible import visible
@@ -40,7 +40,7 @@ _COLORS = ANSISyntaxTheme(
         ("Generic", "Emph"): Style(italic=True),
     }
 )
-_CONTEXT = 4000
+_CONTEXT = 2000
 """Characters above a line that its colours are told from."""
 _COLORED = 500
 """Characters of a line up to which it gets colours: no highlighter is made for what is longer."""
@@ -65,7 +65,7 @@ class Code:
         rows = [] if self._begun else [rule(paint, paint.width - len(self._margin), self._info)]
         self._begun = True
         if self._new:
-            rows += [paint.row(text) for text in code_rows(self._new, self._info, self._above)]
+            rows += code_rows(paint, self._new, self._info, self._above)
             self._above = _last([*self._above, *self._new])
             self._new = []
         if self.ended:
@@ -75,23 +75,28 @@ class Code:
     def open(self, paint: Painter) -> list[Row]:
         if not self.line or self.ended:
             return []
-        width = max(1, paint.width - len(self._margin))
-        text = code_rows([self.line], self._info, self._above)[0]
-        text.no_wrap, text.overflow = False, "fold"
-        return indented(paint.rows(text, width), self._margin)
+        row = code_rows(paint, [self.line], self._info, self._above)[0]
+        return indented(folded(row, paint.width - len(self._margin)), self._margin)
 
 
-def code_rows(lines: Sequence[str], info: str, above: Sequence[str] = ()) -> list[Text]:
-    """Lines of code in colours, each as one text. `above` is the code that they go on from."""
+def code_rows(paint: Painter, lines: Sequence[str], info: str, above: Sequence[str] = ()) -> list[Row]:
+    """Lines of code in colours, a row each, however long. `above` is the code that they go on from."""
     lines = [line.expandtabs(4) for line in lines]
-    language = info.split(maxsplit=1)[0] if info.strip() else "text"
     if all(len(line) <= _COLORED for line in lines):
-        syntax = Syntax("", language, theme=_COLORS)
-        colored = syntax.highlight("\n".join([*above, *lines])).split("\n", allow_blank=True)
-        found = list(colored[len(above) : len(above) + len(lines)])
-        if [text.plain for text in found] == lines:  # a lexer may do as it likes with what it is given
-            return found
-    return [Text(line) for line in lines]
+        syntax = Syntax("", info.split(maxsplit=1)[0] if info.strip() else "text", theme=_COLORS)
+        colored = paint.split(syntax.highlight("\n".join([*above, *lines])))[len(above) : len(above) + len(lines)]
+        if [
+            "".join(segment.text for segment in row) for row in colored
+        ] == lines:  # a lexer may change what it is given
+            return colored
+    return [[Segment(line)] for line in lines]
+
+
+def folded(row: Row, width: int) -> list[Row]:
+    """A row as the terminal breaks it: where there is no more room."""
+    width = max(1, width)
+    cells = sum(segment.cell_length for segment in row)
+    return [list(part) for part in Segment.divide(row, range(width, cells + width, width))] or [[]]
 
 
 def rule(paint: Painter, width: int, label: str = "") -> Row:
@@ -100,12 +105,8 @@ def rule(paint: Painter, width: int, label: str = "") -> Row:
     name = visible(label).strip()[: max(0, width - 6)]
     if not name:
         return [Segment("─" * width, style)]
-    label_text = Text(name)
-    return [
-        Segment("── ", style),
-        *paint.row(label_text),
-        Segment(f" {'─' * (width - label_text.cell_len - 4)}", style),
-    ]
+    rest = f" {'─' * (width - cell_len(name) - 4)}"
+    return [Segment("── ", style), Segment(name, paint.style("answer.label")), Segment(rest, style)]
 
 
 def _last(lines: list[str]) -> list[str]:

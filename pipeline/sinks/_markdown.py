@@ -13,12 +13,13 @@ from typing import NamedTuple
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 from rich import box
+from rich.cells import cell_len
 from rich.console import JustifyMethod
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.sinks._code import code_rows, rule
+from pipeline.sinks._code import code_rows, folded, rule
 from pipeline.sinks._painter import Painter, Row, indented
 from pipeline.sinks._visible import visible
 
@@ -106,7 +107,7 @@ def _quote(node: SyntaxTreeNode, paint: Painter, width: int) -> list[Row]:
 
 def _code(node: SyntaxTreeNode, paint: Painter, width: int) -> list[Row]:
     code = node.content.removesuffix("\n").split("\n")
-    rows = [row for text in code_rows(code, node.info) for row in paint.rows(text, width)]
+    rows = [part for row in code_rows(paint, code, node.info) for part in folded(row, width)]
     return [rule(paint, width, node.info), *rows, rule(paint, width)]
 
 
@@ -124,8 +125,11 @@ def _table(node: SyntaxTreeNode, paint: Painter, width: int) -> list[Row]:
         border_style="answer.rule",
         header_style="bold",
     )
-    for cell in head:
-        table.add_column(_inline(cell), justify=_justified(cell), overflow="fold")
+    titles = [_inline(cell) for cell in head]
+    words = [max((cell_len(word) for word in title.plain.split()), default=0) for title in titles]
+    whole = sum(words) + 2 * len(words) <= width  # then no title is broken within a word
+    for cell, title, word in zip(head, titles, words, strict=True):
+        table.add_column(title, justify=_justified(cell), overflow="fold", min_width=word if whole else None)
     for row in body:
         table.add_row(*map(_inline, row))
     return paint.rows(table, width)

@@ -95,9 +95,12 @@ class Painter:
         options = self._console.options.update(width=max(1, self.width if width is None else width), height=None)
         return [_stripped(row) for row in self._console.render_lines(what, options, pad=False)]
 
-    def row(self, text: Text) -> Row:
-        """A text that is one row, however long it is."""
-        return [segment for segment in text.render(self._console, end="") if segment.text]
+    def split(self, text: Text) -> list[Row]:
+        """A text as it is, a row each line, however long."""
+        return [
+            [segment for segment in row if segment.text]
+            for row in Segment.split_lines(text.render(self._console, end="\n"))
+        ]
 
     def line(self, row: Row) -> Line:
         """A row as it is written."""
@@ -116,7 +119,11 @@ class Painter:
 def indented(rows: Iterable[Row], prefix: str | Segment, first: Segment | None = None) -> list[Row]:
     """The rows, behind a prefix; the first may have another one."""
     other = Segment(prefix) if isinstance(prefix, str) else prefix
-    return [[first if first is not None and not at else other, *row] for at, row in enumerate(rows)]
+    found: list[Row] = []
+    for row in rows:
+        before = other if found or first is None else first
+        found.append([before, *row] if row else [Segment(before.text.rstrip(), before.style)])
+    return found
 
 
 def _stripped(row: Row) -> Row:

@@ -48,7 +48,10 @@ class Prose:
             self._line = ""
         rows = [row for line in lines for row in self._read(line, paint)]
         if self._code is None:
-            return rows + self._let_go(paint, whole=self.ended) + self._break(paint)
+            rows += self._let_go(paint, self._source(), whole=self.ended)
+            while sum(map(len, self._lines)) + len(self._line) > LIMIT:
+                rows += self._break(paint)
+            return rows
         self._grow(self._code)
         self._code.ended = self.ended
         return rows + self._code.settled(paint)
@@ -69,18 +72,18 @@ class Prose:
             return self._read_code(self._code, line, paint)
         rows: list[Row] = []
         if self._indent and line.strip() and _indent_of(line) < self._indent:
-            rows = self._let_go(paint, whole=True)
+            rows = self._let_go(paint, self._lines, whole=True)
             self._indent = _indent_of(line)
         line = self._moved_out(line)
         fence = _FENCE.fullmatch(line)
         if fence is None:
             self._lines.append(line)
             return rows
-        rows += self._let_go(paint)
+        rows += self._let_go(paint, self._lines)
         if len(fence[1]) > 3 and not self._in_list():  # as deep as that, it is code of the other kind already
             self._lines.append(line)
             return rows
-        rows += self._let_go(paint, whole=True)
+        rows += self._let_go(paint, self._lines, whole=True)
         self._fence = fence[2]
         self._indent += len(fence[1])
         self._code = Code(fence[3].strip(), self._indent)
@@ -96,9 +99,8 @@ class Prose:
         """The open block, without the beginning of a line that may become anything yet."""
         return self._lines if _UNDECIDED.fullmatch(self._line) else [*self._lines, self._moved_out(self._line)]
 
-    def _let_go(self, paint: Painter, *, whole: bool = False) -> list[Row]:
+    def _let_go(self, paint: Painter, lines: list[str], *, whole: bool = False) -> list[Row]:
         """Rows of all but the block that is open, or of that one too."""
-        lines = self._lines if whole else self._source()
         found = pieces("\n".join(lines))
         done = found if whole else found[:-1]
         rows = self._rows(done, lines, paint)
@@ -123,12 +125,10 @@ class Prose:
 
     def _break(self, paint: Painter) -> list[Row]:
         """Rows of a block that has become too long, but for its last line."""
-        if sum(map(len, self._lines)) + len(self._line) <= LIMIT:
-            return []
         found = pieces("\n".join(self._lines))
         kind = found[-1].kind if found else ""
         *lines, last = self._lines[found[-1].begin if found else 0 :] or [""]
-        if kind == "table" and len(lines) > 2:
+        if kind == "table" and len(lines) > 2 and len(last) < LIMIT // 2:
             rest = [*lines[:2], last]  # its header and what divides it from the rows
         elif lines:
             rest = [last]
@@ -137,7 +137,7 @@ class Prose:
             lines, rest = [last or self._line[: at or LIMIT]], []
             self._line = self._line if last else self._line[at or LIMIT :]
         self._lines = lines
-        rows = self._let_go(paint, whole=True)
+        rows = self._let_go(paint, self._lines, whole=True)
         self._goes_on, self._blank = kind != "table", False
         self._lines = rest
         if kind == "list_item" and rest:

@@ -43,6 +43,8 @@ class Screen:
         if not done and open == self._open and columns >= self._columns:
             return
         frame = [_BEGIN, self._to_top(columns)]
+        if columns < self._columns:  # forget that the terminal has broken lines here: made wider, it would join ours
+            frame.append(_CLEAR_BELOW)
         standing = self._open if columns >= self._columns and not done else []
         for line in done:
             # at the last column the cursor still stands on the last character, and would erase it

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 
+import anyio
 from reactivex import abc
 
 from operators import Spy, StreamTimeout
@@ -76,11 +76,11 @@ class _Reading(Subscription):
         guard: Guard | None,
     ) -> None:
         self._body, self._observer, self._loop, self._gate, self._guard = body, observer, loop, gate, guard
-        self._thread = threading.get_ident()
-        self._begun = self._opened = self._left = self._finishing = False
+        self._opened = self._left = self._finishing = False
         self._broken: Exception | None = None  # what abort() was called with
         self._since: float | None = None  # when the read that is awaited now was begun
         self._timer: asyncio.TimerHandle | None = None
+        self._scope: anyio.CancelScope | None = None  # once the task has begun
         self._task = loop.create_task(self._run())
         _running.add(self._task)
         if gate is not None:
@@ -89,15 +89,16 @@ class _Reading(Subscription):
 
     async def _run(self) -> None:
         error: Exception | None = None
-        self._begun = True
         try:
-            if not self._left:
-                await self._read_all()
-        except asyncio.CancelledError:
-            error = self._broken
-            if error is None:
-                self._left = True
-                raise
+            with anyio.CancelScope() as self._scope:
+                if not self._left:
+                    await self._read_all()
+            if self._scope.cancelled_caught:
+                error = self._broken
+                self._left = error is None
+        except asyncio.CancelledError:  # from outside: by whoever cancels the loop's tasks
+            self._left = True
+            raise
         except _SubscriberRaised as raised:
             self._left = True
             self._report(raised.error)
@@ -191,7 +192,8 @@ class _Reading(Subscription):
         if self._since is None or self._left or self._broken is not None:
             return False
         self._broken = error
-        self._task.cancel()
+        if self._scope is not None:
+            self._scope.cancel()
         return True
 
     def finish(self) -> None:
@@ -202,7 +204,7 @@ class _Reading(Subscription):
             self._call(self._drain)
 
     def _drain(self) -> None:
-        self._loop.call_later(DRAIN_SECONDS, self._task.cancel)
+        self._loop.call_later(DRAIN_SECONDS, self._cancel)
         key = id(self._body.client)
         _draining.setdefault(key, set()).add(self._task)
         self._task.add_done_callback(lambda task: _drained(key, task))
@@ -213,13 +215,20 @@ class _Reading(Subscription):
             self._call(self._cancel)
 
     def _cancel(self) -> None:
-        # a task that has not begun sees the flag when it does, and one that is in on_next when that returns
-        if self._begun and self._task is not asyncio.current_task(self._loop):
-            self._task.cancel()
+        """Cancel by a scope: a bare `task.cancel()` may hit the client while it gives a connection back, and lose it.
+
+        A task that has not begun sees the flag when it does, and one that is in on_next when that returns.
+        """
+        if self._scope is not None and not self._task.done() and self._task is not asyncio.current_task(self._loop):
+            self._scope.cancel()
 
     def _call(self, action: Callable[[], Any]) -> None:
-        """Run on the loop's thread: at once if this is it."""
-        if threading.get_ident() == self._thread:
+        """Run on the loop: at once if it runs here, else as soon as it does."""
+        try:
+            here = asyncio.get_running_loop() is self._loop
+        except RuntimeError:
+            here = False
+        if here:
             action()
         else:
             with contextlib.suppress(RuntimeError):  # the loop is closed, and the task with it

@@ -56,11 +56,14 @@ class Block:
         self._mask = Mask(secrets) if secrets else None
 
     def grow(self, text: str, room: int) -> Span:
-        size = units(text)
-        span = Span(self.id, self.came, size)
+        at = self.came
+        if self._mask is None:
+            size = self.text.add(text, room)
+        else:  # which may hold something back
+            size = units(text)
+            self.text.add(self._mask.feed(text), room)
         self.came += size
-        self.text.add(self._mask.feed(text) if self._mask else text, room)
-        return span
+        return Span(self.id, at, size)
 
     def settle(self, room: int) -> None:
         """Nothing more comes: let go of what was held back."""
@@ -94,13 +97,9 @@ class Blocks:
 
     def add(self, event: Event) -> Span | None:
         """Take an event in, and say where its text went if it is one of those that grow something."""
+        if isinstance(event, (TextDelta, ReasoningDelta, RefusalDelta)):
+            return self._say(_KINDS[type(event)], event.choice, event.text)
         match event:
-            case TextDelta(text=text, choice=choice):
-                return self._say("text", choice, text)
-            case ReasoningDelta(text=text, choice=choice):
-                return self._say("reasoning", choice, text)
-            case RefusalDelta(text=text, choice=choice):
-                return self._say("refusal", choice, text)
             case AudioDelta(transcript=str(text), choice=choice):
                 return self._say("audio", choice, text)
             case ToolCallDelta():
@@ -128,16 +127,20 @@ class Blocks:
 
     def end(self, error: Exception | None) -> None:
         """Nothing more comes."""
-        for block in self.all:
-            self._settle(block)
+        self._begin()
         if error is not None:
             told = {name: value for name in _TOLD if (value := getattr(error, name, None)) is not None}
             shown = {name: redact_text(str(value), self._secrets) for name, value in told.items()}
             self._note("error", redact_text(str(error), self._secrets), kind=kind_of(error), **shown)
 
     def _begin(self) -> None:
+        """All that is open is closed, and what comes belongs to a new round."""
         for choice in list(self._open):
             self._close(choice)
+        for call in self._calls.values():
+            call.tell(ended=True)
+            self._settle(call)
+            self._changed(call)
         self._calls.clear()
         self._round = len(self.all)
 
@@ -173,10 +176,17 @@ class Blocks:
         error = None if result.error is None else redact_text(result.error, self._secrets)
         facts = {"call": call and call.id, "name": result.call.name[:_NAME], "error": error}
         self._close(result.call.choice)
-        self._grow(self._new("result", result.call.choice, **facts), result.content)
+        if call is not None:
+            call.tell(complete=result.call.complete)
+            self._changed(call)
+        answer = self._new("result", result.call.choice, **facts)
+        self._grow(answer, result.content)
+        self._settle(answer)
 
     def _note(self, kind: str, text: str, /, **facts: Any) -> None:
-        self._grow(self._new(kind, 0, **facts), text)
+        block = self._new(kind, 0, **facts)
+        self._grow(block, text)
+        self._settle(block)
 
     def _new(self, kind: str, choice: int, /, **facts: Any) -> Block:
         if len(self.all) >= MOST and kind in self._last:
@@ -214,5 +224,6 @@ def kind_of(error: Exception) -> str:
     return error.kind if isinstance(error, StreamError) else type(error).__name__
 
 
+_KINDS: dict[type, str] = {TextDelta: "text", ReasoningDelta: "reasoning", RefusalDelta: "refusal"}
 _TOLD = ("status", "code", "type", "param", "retry_after", "request_id")
 _NAME = 200  # characters of a tool's name; a longer one is no name

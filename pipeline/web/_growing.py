@@ -18,8 +18,7 @@ class Growing:
     A piece costs its own length, whatever came before.
 
     >>> text = Growing()
-    >>> text.add("sun 🌤", room=100)
-    >>> len(text), text.part(4, 100), text.part(0, 5)
+    >>> text.add("sun 🌤", room=100), text.part(4, 100), text.part(0, 5)
     (6, '🌤', 'sun ')
     """
 
@@ -31,9 +30,11 @@ class Growing:
     def __len__(self) -> int:
         return len(self._kept) // 2
 
-    def add(self, text: str, room: int) -> None:
-        """Append a text, or as much of it as `room` has units for."""
-        self._kept += text.encode("utf-16-le", "surrogatepass")[: 2 * room]
+    def add(self, text: str, room: int) -> int:
+        """Append a text, or as much of it as `room` has units for. The answer is its length, kept or not."""
+        data = text.encode("utf-16-le", "surrogatepass")
+        self._kept += data if len(data) <= 2 * room else data[: 2 * room]
+        return len(data) // 2
 
     def part(self, at: int, size: int) -> str:
         """At most `size` units from `at` on; a pair of units is not cut."""

@@ -74,6 +74,12 @@ class Page:
         """Event → Event: passes all on, and shows each subscription as a stream of its own, a dispose too."""
         return shown(self._hub, title)
 
+    def open(self) -> None:
+        """Show the page in the default browser."""
+        from pipeline.web._browser import open_privately
+
+        open_privately(self.url)
+
     def close(self) -> None:
         """End the server; pages that are open say so and keep what they have. May be called twice."""
         self._hub.close()

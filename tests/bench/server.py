@@ -2,8 +2,9 @@
 
     POST /burst/{events}/…            the whole answer at once, an event in each chunk of the transfer coding, as servers send it
     POST /paced/{events}/{rate}/…     an event in each write, so many a second; the text of each is when it was written
+    POST /held/{rate}/…               the same without end: one event, the others when it is told to go
+    POST /go                          all that were held go on
     POST /idle/…                      one event, then nothing
-    POST /end/…                       ends the server
 
 Clocks: `time.monotonic()`, which is the same for all processes of a machine.
 """
@@ -15,6 +16,7 @@ import contextlib
 import heapq
 import json
 import os
+import socket
 import ssl
 import subprocess
 import sys
@@ -38,13 +40,28 @@ _STAMPED = _chunk(event({"content": " 00000.000000"})).partition(b"00000.000000"
 _LAST = _chunk(event({}, "stop")) + _chunk(DONE) + b"0\r\n\r\n"
 
 
+def _stamped() -> bytes:
+    """An event whose text is the time."""
+    return _STAMPED[0] + b"%012.6f" % time.monotonic() + _STAMPED[2]
+
+
 class _Pacer:
     """Writes to all paced connections, each in its own rhythm."""
 
     def __init__(self) -> None:
         self._due: list[tuple[float, int, float, int, asyncio.Transport]] = []  # when, whose, every, how many more
+        self._held: list[tuple[asyncio.Transport, float]] = []
         self._running = False
         self._number = 0
+
+    def hold(self, transport: asyncio.Transport, rate: float) -> None:
+        transport.write(_stamped())
+        self._held.append((transport, rate))
+
+    def go(self) -> None:
+        held, self._held = self._held, []
+        for transport, rate in held:
+            self.add(transport, sys.maxsize, rate)
 
     def add(self, transport: asyncio.Transport, events: int, rate: float) -> None:
         self._number += 1
@@ -55,15 +72,15 @@ class _Pacer:
             asyncio.get_running_loop().call_soon(self._write)
 
     def _write(self) -> None:
-        due, before, after = self._due, _STAMPED[0], _STAMPED[2]
+        due = self._due
         now = time.monotonic()
         while due and due[0][0] <= now:
             when, number, every, left, transport = heapq.heappop(due)
             if transport.is_closing():
                 continue
             if left:
-                transport.write(before + b"%012.6f" % time.monotonic() + after)
-                heapq.heappush(due, (max(when + every, now - 1), number, every, left - 1, transport))
+                transport.write(_stamped())
+                heapq.heappush(due, (max(when + every, now - 0.1), number, every, left - 1, transport))
             else:
                 transport.write(_LAST)
         if due:
@@ -79,8 +96,7 @@ _bursts: dict[int, bytes] = {}
 class _Connection(asyncio.Protocol):
     transport: asyncio.Transport
 
-    def __init__(self, ended: asyncio.Event) -> None:
-        self._ended = ended
+    def __init__(self) -> None:
         self._got = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -107,11 +123,16 @@ class _Connection(asyncio.Protocol):
             case ["paced", events, rate, *_]:
                 write(HEAD)
                 _pacer.add(self.transport, int(events), float(rate))
+            case ["held", rate, *_]:
+                write(HEAD)
+                _pacer.hold(self.transport, float(rate))
+            case ["go"]:
+                write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+                _pacer.go()
             case ["idle", *_]:
                 write(HEAD + _chunk(event({"content": "Hi"})))
             case _:
-                write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-                self._ended.set()
+                write(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
 
 
 def _burst(events: int) -> bytes:
@@ -121,7 +142,6 @@ def _burst(events: int) -> bytes:
 
 
 async def _serve() -> None:
-    ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     ports = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -131,11 +151,10 @@ async def _serve() -> None:
             if scheme == "https" and certificate is not None:
                 context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
                 context.load_cert_chain(certificate)
-            server = await loop.create_server(lambda: _Connection(ended), "127.0.0.1", 0, ssl=context, backlog=4096)
+            server = await loop.create_server(_Connection, "127.0.0.1", 0, ssl=context, backlog=4096)
             ports[scheme] = server.sockets[0].getsockname()[1]
     print(json.dumps(ports), flush=True)
-    await ended.wait()
-    await asyncio.sleep(0.05)
+    await asyncio.Event().wait()
 
 
 def _certificate(folder: Path) -> Path | None:
@@ -152,9 +171,21 @@ def _certificate(folder: Path) -> Path | None:
 class Server(NamedTuple):
     ports: dict[str, int]
 
+    def go(self) -> None:
+        """Let the streams that are held go on."""
+        with socket.create_connection(("127.0.0.1", self.ports["http"])) as connection:
+            connection.sendall(b"POST /go HTTP/1.1\r\n\r\n")
+            connection.recv(100)
+
     def url(self, path: str, scheme: str = "http") -> str:
         """The base URL under which an answer of this kind is given to any path."""
         return f"{scheme}://127.0.0.1:{self.ports[scheme]}/{path}"
+
+
+def prefer() -> None:
+    """Before what else the machine does, where that is wanted (BENCH_NICE) and allowed."""
+    with contextlib.suppress(OSError):
+        os.nice(int(os.environ.get("BENCH_NICE", "0")))
 
 
 @contextlib.contextmanager
@@ -174,5 +205,6 @@ def serving(core: int | None = None) -> Iterator[Server]:
 if __name__ == "__main__":
     if len(sys.argv) > 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(sys.argv[1])})
+        prefer()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve())

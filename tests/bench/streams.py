@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.bench.clients import ASYNC, Read
 from tests.bench.measure import percentile
+from tests.bench.server import Server, prefer
 
 AT_ONCE = 50  # connections that are being made
 
@@ -32,7 +33,7 @@ class _Delays:
         self.streams = 0
 
     def sink(self) -> Callable[[Any], None]:
-        self_seconds, monotonic = self, time.monotonic
+        add, monotonic = self.seconds.append, time.monotonic
         new = True
 
         def on_text(text: str | bytes) -> None:
@@ -43,7 +44,7 @@ class _Delays:
             if type(text) is bytes:  # from those that do not parse
                 text = text.partition(b'"content":" ')[2][:12]
             if text:
-                self_seconds.seconds.append(monotonic() - float(text))
+                add(monotonic() - float(text))
 
         return on_text
 
@@ -62,11 +63,12 @@ async def _started(read: Read, url: str, streams: int, sink: Callable[[], Any], 
     return tasks
 
 
-async def _measure(client: str, url: str, streams: int, seconds: float) -> dict[str, float]:
+async def _measure(server: Server, client: str, url: str, streams: int, seconds: float) -> dict[str, float]:
     """CPU, delays and events of so many streams for so long."""
     read, _ = await next(one for one in ASYNC if one.name == client).open(streams)
     delays = _Delays()
     tasks = await _started(read, url, streams, delays.sink, lambda: delays.streams)
+    server.go()
     await asyncio.sleep(0.5)
     delays.seconds.clear()
     cpu, began = time.process_time(), time.monotonic()
@@ -103,6 +105,7 @@ def main() -> None:
     asked = json.loads(sys.argv[1])
     if asked.get("core") is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {asked["core"]})
+        prefer()
     if asked.get("uvloop"):
         import uvloop
 
@@ -110,7 +113,7 @@ def main() -> None:
     else:
         runner = asyncio.Runner()
     what = (asked["client"], asked["url"], asked["streams"])
-    found = runner.run(_measure(*what, asked["seconds"]) if asked.get("seconds") else _idle(*what))
+    found = runner.run(_measure(Server(asked["ports"]), *what, asked["seconds"]) if asked.get("seconds") else _idle(*what))
     print(json.dumps(found), flush=True)
     os._exit(0)  # the streams are left as they are
 

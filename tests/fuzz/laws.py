@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -67,7 +68,9 @@ def check_policies(body: bytes, whole: Seen, end: Any) -> None:
     outcome([body], decode(think_tags=True, cumulative=True), end=end)
     extra = outcome(cuts(body, 7), decode(extras=True), end=end)
     known = Seen([event for event in whole.values if not isinstance(event, Unknown)], whole.end, 1)
-    assert written(Seen([event for event in extra.values if not isinstance(event, Unknown)], extra.end, 1)) == written(known)
+    assert written(Seen([event for event in extra.values if not isinstance(event, Unknown)], extra.end, 1)) == written(
+        known
+    )
 
 
 def check_calls(whole: Seen) -> None:
@@ -132,3 +135,14 @@ def check(body: bytes) -> None:
     check_body(body)
     check_body(body, end=ConnectionLost("gone"))
     check_prefix(body, body[: len(body) * 2 // 3] + b"\xff" + body[len(body) * 2 // 3 :], len(body) * 2 // 3)
+
+
+def glance(body: bytes) -> None:
+    """The laws at a tenth of the cost, for the fuzzer: which cut and which end is told by the body itself."""
+    told = zlib.crc32(body)
+    end = COMPLETED if told & 1 else ConnectionLost("gone")
+    whole = outcome([body], *DECODE, end=end)
+    reads = cuts(body, (3, 17, 64, 1 + len(body) // 2)[told >> 1 & 3])
+    assert written(outcome(reads, decode(), end=end)) == written(whole)
+    check_calls(whole)
+    check_messages(body, whole, end)

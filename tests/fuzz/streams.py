@@ -13,13 +13,15 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from operators import Usage
+
 Draw = Any
 TEXTS = st.text(
-    st.sampled_from("abc {}[]\"\\:,\n\r\t\0é€😀\u2028\u2029\x85\ufeff<>/") | st.characters(exclude_categories=["Cs"]),
+    st.sampled_from('abc {}[]"\\:,\n\r\t\0é€😀\u2028\u2029\x85\ufeff<>/') | st.characters(exclude_categories=["Cs"]),
     max_size=12,
 ) | st.sampled_from(["data: [DONE]", "[DONE]", "\n\ndata: {}\n\n", "null", "<think>", '{"error":"no"}'])
 ARGUMENTS = st.dictionaries(
-    st.text("abx\"\\é", max_size=3),
+    st.text('abx"\\é', max_size=3),
     st.none() | st.booleans() | st.integers() | TEXTS | st.lists(st.integers(0, 9), max_size=3) | st.just({"{": ["}"]}),
     max_size=3,
 )
@@ -40,7 +42,7 @@ class Said:
 class Answer:
     chunks: list[Any]
     said: dict[int, Said]
-    usage: dict[str, int] | None = None
+    usage: Usage | None = None
 
 
 def _in_pieces(draw: Draw, text: str, *, utf_16: bool) -> list[str]:
@@ -86,7 +88,9 @@ def calls(draw: Draw, *, utf_16: bool) -> tuple[list[tuple[str | None, str, Any]
     count = draw(st.integers(1, 3))
     if index == "all but first":
         count = 1
-    names = draw(st.lists(st.sampled_from(["f", "get_weather", "né", "a.b"]), min_size=count, max_size=count, unique=True))
+    names = draw(
+        st.lists(st.sampled_from(["f", "get_weather", "né", "a.b"]), min_size=count, max_size=count, unique=True)
+    )
     told, streams = [], []
     for number, name in enumerate(names):
         naming = draw(st.sampled_from(NAMES if index in BY_INDEX else NAMES[:1]))
@@ -113,9 +117,8 @@ def calls(draw: Draw, *, utf_16: bool) -> tuple[list[tuple[str | None, str, Any]
                 function["name"] = name
             piece = _index_of(index, number, place) | {"type": "function", "function": function}
             call_id = f"call_{number}"
-            if id_ == "each" or (id_ in {"first", "empty after", "another each time"} and not place):
-                piece["id"] = call_id
-            elif id_ == "late" and place == len(given) - 1:
+            here = {"each": True, "none": False, "late": place == len(given) - 1}.get(id_, not place)
+            if here:
                 piece["id"] = call_id
             elif id_ == "empty after":
                 piece["id"] = ""
@@ -159,7 +162,9 @@ def answers(draw: Draw) -> Answer:
     count = draw(st.sampled_from([1, 1, 1, 2]))
     reasoning, usage = draw(st.sampled_from(REASONING)), draw(st.sampled_from(USAGES))
     parts = draw(st.booleans())
-    empty = draw(st.sampled_from([{}, {"content": None}, {"content": "", "reasoning_content": None, "tool_calls": None}]))
+    empty = draw(
+        st.sampled_from([{}, {"content": None}, {"content": "", "reasoning_content": None, "tool_calls": None}])
+    )
     queues: list[list[dict[str, Any]]] = []
     said: dict[int, Said] = {}
     for index in range(count):
@@ -185,7 +190,7 @@ def answers(draw: Draw) -> Answer:
 def _chunks(draw: Draw, queues: list[list[dict[str, Any]]], said: dict[int, Said], usage: str) -> Answer:
     """The choices' deltas in any order, each choice closed by its finish, with usage where this provider puts it."""
     head = draw(st.sampled_from([{"id": "c1", "model": "m"}, {"id": "c1", "model": "m", "error": None}, {}]))
-    counts = {"prompt_tokens": 3, "completion_tokens": draw(st.integers(0, 9)), "total_tokens": 12}
+    counts: dict[str, Any] = {"prompt_tokens": 3, "completion_tokens": draw(st.integers(0, 9)), "total_tokens": 12}
     nothing = draw(st.sampled_from([None, ""]))
     chunks: list[dict[str, Any]] = []
     if usage == "first":
@@ -209,7 +214,7 @@ def _chunks(draw: Draw, queues: list[list[dict[str, Any]]], said: dict[int, Said
         chunks.append(chunk)
     if usage == "last":
         chunks.append(head | {"choices": draw(st.sampled_from([[], None])), "usage": counts})
-    return Answer(chunks, said, None if usage == "none" else counts)
+    return Answer(chunks, said, None if usage == "none" else Usage(*counts.values()))
 
 
 @st.composite
@@ -228,8 +233,10 @@ def completions(draw: Draw) -> Answer:
         ],
     }
     choice = {"index": 0, "message": message, "finish_reason": said.finish}
-    counts = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
-    return Answer([{"id": "c1", "model": "m", "choices": [choice], "usage": counts}], {0: said}, counts)
+    counts: dict[str, Any] = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5}
+    return Answer(
+        [{"id": "c1", "model": "m", "choices": [choice], "usage": counts}], {0: said}, Usage(*counts.values())
+    )
 
 
 # --------------------------------------------------------------------------------------------------------------- bodies
@@ -279,7 +286,9 @@ def bodies(draw: Draw) -> tuple[Answer, bytes]:
     if draw(st.booleans()):
         return answer, draw(framed(answer))
     indent = draw(st.sampled_from([None, 1]))
-    return answer, draw(st.sampled_from([b"", b"\xef\xbb\xbf", b" \r\n"])) + json.dumps(answer.chunks[0], indent=indent).encode()
+    return answer, draw(st.sampled_from([b"", b"\xef\xbb\xbf", b" \r\n"])) + json.dumps(
+        answer.chunks[0], indent=indent
+    ).encode()
 
 
 # --------------------------------------------------------------------------------------------------------------- damage
@@ -333,17 +342,58 @@ VALUES = st.recursive(
     st.none()
     | st.booleans()
     | st.sampled_from([0, -1, 1, 2**70, 0.5, 1e300, "", "0", "null", "x", "\ud83d", "{}", '{"a":1}', "stop", "error"]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["text", "type", "content", "index"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["text", "type", "content", "index"]), inner, max_size=3)
+    ),
     max_leaves=4,
 )
 """Any JSON, where a provider's value is expected."""
 
 _KEYS = (
-    "id model choices usage error x_groq object message detail code index delta finish_reason logprobs role content refusal "
-    "reasoning_content reasoning reasoning_text thinking tool_calls function_call function name arguments custom input audio "
-    "data transcript expires_at annotations reasoning_details thinking_blocks extra_content type text prompt_tokens "
-    "completion_tokens errors status"
-).split()
+    "id",
+    "model",
+    "choices",
+    "usage",
+    "error",
+    "x_groq",
+    "object",
+    "message",
+    "detail",
+    "code",
+    "index",
+    "delta",
+    "finish_reason",
+    "logprobs",
+    "role",
+    "content",
+    "refusal",
+    "reasoning_content",
+    "reasoning",
+    "reasoning_text",
+    "thinking",
+    "tool_calls",
+    "function_call",
+    "function",
+    "name",
+    "arguments",
+    "custom",
+    "input",
+    "audio",
+    "data",
+    "transcript",
+    "expires_at",
+    "annotations",
+    "reasoning_details",
+    "thinking_blocks",
+    "extra_content",
+    "type",
+    "text",
+    "prompt_tokens",
+    "completion_tokens",
+    "errors",
+    "status",
+)
 
 
 @st.composite

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from operators._json_depth import JsonDepth
+from operators._json_depth import DEPTH, JsonDepth, too_deep
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(st.sampled_from('a"\\{}[]é\n')),
@@ -48,3 +48,14 @@ def test_a_backslash_outside_of_strings_escapes_nothing() -> None:
     depth = JsonDepth()
     depth.feed("\\{\\}")
     assert depth.whole
+
+
+def test_too_deep_counts_what_is_open_and_no_brackets_in_texts() -> None:
+    """Of text and of bytes, at the edge, side by side, and with a text that is never closed."""
+    edge = "[" * DEPTH + "]" * DEPTH
+    for text in (edge, f"[{edge[1:-1]}, {edge[1:-1]}]", '{"a":"' + "[" * 999 + '\\""}', '"' + "{" * 999, "[]" * 999):
+        assert not too_deep(text)
+        assert not too_deep(text.encode())
+    for text in (f"[{edge}]", '{"a":' * DEPTH + "[1", '["\\\\",' * (DEPTH + 1)):
+        assert too_deep(text)
+        assert too_deep(text.encode())

@@ -162,3 +162,21 @@ def test_an_observable_in_between_leaves_the_chain_alone(place: int) -> None:
     seen: Any = Seen()
     source.subscribe(seen)
     assert seen.values == RUN([*PLAIN, event(chunk(finish="stop"))], chain()).values
+
+
+@pytest.mark.parametrize("body", [b"\0\n\n\n\n", b"x\n\n\ny\n", b"\n\n<p>\n\n"])
+def test_blank_lines_are_neither_added_nor_left_out(body: bytes) -> None:
+    """The start of a body that is no event stream is shown as it came."""
+    for reads in ([body], cuts(body, 1)):
+        assert str(RUN(reads, with_plain_path(chain())).end) == str(RUN([body], chain()).end)
+
+
+def test_an_event_that_is_nested_too_deep_is_the_chains() -> None:
+    """It is no chunk there, though what is nested is a key that nobody reads."""
+    deep = b'{"deep":' + b"[" * 300 + b"]" * 300 + b"," + PLAIN[0][7:]
+    body = PLAIN[0] * 3 + b"data: " + deep + PLAIN[0]
+    for reads in ([body], cuts(body, 50)):
+        seen, alone = RUN(reads, with_plain_path(chain())), RUN(reads, chain())
+        assert seen.values == alone.values
+        assert len(seen.values) == 4
+        assert "nested too deeply" in str(seen.end)

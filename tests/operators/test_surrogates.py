@@ -78,3 +78,16 @@ def test_scrubbed_goes_everywhere_but_into_the_texts_that_are_joined_later() -> 
     value: Any = {"\ud83d": ["\ud83d\ude00", 1, None], "content": "\ud83d", "text": ["\ud83d"]}
     assert scrubbed(value, keep=JOINED) == {"\ufffd": ["😀", 1, None], "content": "\ud83d", "text": ["\ufffd"]}
     assert json.dumps(scrubbed(value), ensure_ascii=False).encode()
+
+
+def test_only_texts_that_come_in_pieces_keep_their_halves() -> None:
+    """`content` of a delta does; `text` of an annotation, a usage or an object of arguments is whole."""
+    half = "\ud83d"
+    said = {
+        "choices": [{"delta": {"content": [{"text": half}], "annotations": [{"text": half}]}}],
+        "usage": {"text": half},
+    }
+    assert scrubbed(said, keep=JOINED) == {
+        "choices": [{"delta": {"content": [{"text": half}], "annotations": [{"text": "\ufffd"}]}}],
+        "usage": {"text": "\ufffd"},
+    }

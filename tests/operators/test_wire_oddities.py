@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from operators import (
     Usage,
     message,
 )
+from pipeline import decode
 from tests.support import DECODE, FINISHED, WAYS, answer_of, call, calls_of, chunk, cuts, events_of
 
 STOP = chunk(finish="stop")
@@ -48,8 +50,14 @@ def raw(body: bytes) -> Any:
 # ---------------------------------------------------------------------------------------------------------- tool calls
 
 CALLS: dict[str, tuple[list[Any], list[tuple[str, str, str, bool]]]] = {
-    "index on the first piece only": ([call(0, "a", "f", ""), call(None, arguments='{"x"'), call(None, arguments=":1}")], [A]),
-    "index on all but the first piece": ([call(None, "a", "f", ""), call(0, arguments='{"x"'), call(0, arguments=":1}")], [A]),
+    "index on the first piece only": (
+        [call(0, "a", "f", ""), call(None, arguments='{"x"'), call(None, arguments=":1}")],
+        [A],
+    ),
+    "index on all but the first piece": (
+        [call(None, "a", "f", ""), call(0, arguments='{"x"'), call(0, arguments=":1}")],
+        [A],
+    ),
     "index on all but the openers, two in one list": (
         [
             pieces(call(None, "a", "f", ""), call(None, "b", "g", "")),
@@ -61,13 +69,22 @@ CALLS: dict[str, tuple[list[Any], list[tuple[str, str, str, bool]]]] = {
         [A, B],
     ),
     "index null on the opener, known later": ([call(..., "a", "f", '{"x"'), call(0, arguments=":1}")], [A]),
-    "index counts pieces, without ids": ([call(0, "a", "f", ""), call(1, arguments='{"x"'), call(2, arguments=":1}")], [A]),
+    "index counts pieces, without ids": (
+        [call(0, "a", "f", ""), call(1, arguments='{"x"'), call(2, arguments=":1}")],
+        [A],
+    ),
     "index from one in the opener, from zero after": ([call(1, "a", "f", ""), call(0, arguments='{"x":1}')], [A]),
-    "index negative for all, two calls with ids": ([call(-1, "a", "f", '{"x":1}'), call(-1, "b", "g", '{"y":2}')], [A, B]),
+    "index negative for all, two calls with ids": (
+        [call(-1, "a", "f", '{"x":1}'), call(-1, "b", "g", '{"y":2}')],
+        [A, B],
+    ),
     "index as a float in the opener, as text after": ([call(1.0, "a", "f", '{"x"'), call("1", arguments=":1}")], [A]),
     "index as text of a float": ([call("0.0", "a", "f", '{"x"'), call(0, arguments=":1}")], [A]),
     "index as huge as can be": ([call(10**30, "a", "f", '{"x"'), call(10**30, arguments=":1}")], [A]),
-    "index starts again after the finish": ([call(0, "a", "f", '{"x":1}'), FINISHED, call(0, "b", "g", '{"y":2}')], [A, B]),
+    "index starts again after the finish": (
+        [call(0, "a", "f", '{"x":1}'), FINISHED, call(0, "b", "g", '{"y":2}')],
+        [A, B],
+    ),
     "index in the wrong order and interleaved without ids": (
         [call(3, None, "g", '{"y"'), call(1, None, "f", '{"x"'), call(3, arguments=":2}"), call(1, arguments=":1}")],
         [("*", *F), ("*", *G)],
@@ -89,11 +106,21 @@ CALLS: dict[str, tuple[list[Any], list[tuple[str, str, str, bool]]]] = {
         [("*", "f", "{}", True), ("*", "f", "{}", True)],
     ),
     "index missing, id changes before the arguments": (
-        [call(None, "a", "f", ""), call(None, "z", arguments='{"x"'), call(None, "z", arguments=":1}"), call(None, "z", arguments="")],
+        [
+            call(None, "a", "f", ""),
+            call(None, "z", arguments='{"x"'),
+            call(None, "z", arguments=":1}"),
+            call(None, "z", arguments=""),
+        ],
         [A],
     ),
     "id another one on every piece": (
-        [call(0, "a", "f", ""), call(0, "y", arguments='{"x"'), call(0, "z", arguments=":1}"), call(0, "w", arguments="")],
+        [
+            call(0, "a", "f", ""),
+            call(0, "y", arguments='{"x"'),
+            call(0, "z", arguments=":1}"),
+            call(0, "w", arguments=""),
+        ],
         [A],
     ),
     "id the same for two calls, pieces by both": (
@@ -111,7 +138,10 @@ CALLS: dict[str, tuple[list[Any], list[tuple[str, str, str, bool]]]] = {
     ),
     "id on the last piece only, after the arguments": ([call(0, None, "f", '{"x":1}'), call(0, "a")], [A]),
     "id as 0": ([call(0, 0, "f", '{"x"'), call(0, 0, arguments=":1}")], [("0", *F)]),
-    "id alone, then the name alone, then arguments": ([call(0, "a"), call(0, name="f"), call(0, arguments='{"x":1}')], [A]),
+    "id alone, then the name alone, then arguments": (
+        [call(0, "a"), call(0, name="f"), call(0, arguments='{"x":1}')],
+        [A],
+    ),
     "name repeated with blank noise after whole arguments": (
         [call(0, "a", "f", '{"x":1}'), call(0, "a", "f", "\n"), call(0, None, "f", " ")],
         [("a", "f", '{"x":1}\n ', True)],
@@ -129,7 +159,10 @@ CALLS: dict[str, tuple[list[Any], list[tuple[str, str, str, bool]]]] = {
         [call(0, "a", "f", ""), call(0, "", "", '{"x"'), call(0, "", "", ":1}")],
         [A],
     ),
-    "arguments absent, then null, then empty": ([call(0, "a", "f"), call(0, arguments=...), call(0, arguments="")], [("a", "f", "", True)]),
+    "arguments absent, then null, then empty": (
+        [call(0, "a", "f"), call(0, arguments=...), call(0, arguments="")],
+        [("a", "f", "", True)],
+    ),
     "arguments as two empty objects": ([call(0, "a", "f", {}), call(0, arguments={})], [("a", "f", "{}", True)]),
     "arguments as an object with text after null": ([call(0, "a", "f", ...), call(0, arguments={"x": 1})], [A]),
     "arguments repeated whole at the end": (
@@ -165,10 +198,13 @@ def test_tool_calls(said: list[Any], wanted: list[tuple[str, str, str, bool]]) -
     shown = [("*" if want[0] == "*" else id_, *rest) for (id_, *rest), want in zip(found, wanted, strict=False)]
     assert [*shown, *found[len(wanted) :]] == wanted
     ids = [id_ for id_, *_ in found]
-    assert all(ids) and len(set(ids)) == len(ids)
+    assert all(ids)
+    assert len(set(ids)) == len(ids)
 
 
-@pytest.mark.parametrize("reason", ["length", "LENGTH", "max_tokens", "MAX_TOKENS", "content_filter", "SAFETY", "error"])
+@pytest.mark.parametrize(
+    "reason", ["length", "LENGTH", "max_tokens", "MAX_TOKENS", "content_filter", "SAFETY", "error"]
+)
 def test_no_call_is_complete_after_a_cut(reason: str) -> None:
     """Whatever the case of the word, and also when the finish comes before the call."""
     said = call(0, "a", "f", '{"x":1}')
@@ -176,7 +212,9 @@ def test_no_call_is_complete_after_a_cut(reason: str) -> None:
         assert calls_of(*order) == [("a", *F[:2], False)]
 
 
-@pytest.mark.parametrize("reason", ["stop", "tool_calls", "function_call", "TOOL_CALL", "tool_use", "end_turn", "eos", "unknown"])
+@pytest.mark.parametrize(
+    "reason", ["stop", "tool_calls", "function_call", "TOOL_CALL", "tool_use", "end_turn", "eos", "unknown"]
+)
 def test_a_call_is_complete_after_any_other_word(reason: str) -> None:
     """The calls decide, not the word."""
     assert calls_of(call(0, "a", "f", '{"x":1}'), chunk(finish=reason)) == [A]
@@ -213,9 +251,14 @@ def test_each_choice_has_its_own_calls_under_the_same_index_and_id() -> None:
 
 def test_choices_without_an_index_in_one_chunk_are_told_by_their_place() -> None:
     """In a list of two, the second is another one; index null and a text for a number are read too."""
-    seen = events_of({"id": "c", "choices": [{"delta": {"content": "A"}}, {"delta": {"content": "B"}}]}, to=(message(),))
+    seen = events_of(
+        {"id": "c", "choices": [{"delta": {"content": "A"}}, {"delta": {"content": "B"}}]}, to=(message(),)
+    )
     assert [made.text for made in seen.values] == ["A", "B"]
-    seen = events_of({"id": "c", "choices": [{"index": None, "delta": {"content": "A"}}, {"index": "1", "delta": {"content": "B"}}]}, to=(message(),))
+    seen = events_of(
+        {"id": "c", "choices": [{"index": None, "delta": {"content": "A"}}, {"index": "1", "delta": {"content": "B"}}]},
+        to=(message(),),
+    )
     assert [made.text for made in seen.values] == ["A", "B"]
 
 
@@ -265,7 +308,15 @@ def test_reasoning_and_text_in_one_delta() -> None:
 
 @pytest.mark.parametrize(
     "part",
-    [{}, {"type": "text"}, {"type": "text", "text": ""}, {"type": "text", "text": None}, {"type": "thinking", "thinking": None}, None, ""],
+    [
+        {},
+        {"type": "text"},
+        {"type": "text", "text": ""},
+        {"type": "text", "text": None},
+        {"type": "thinking", "thinking": None},
+        None,
+        "",
+    ],
 )
 def test_a_content_part_that_says_nothing(part: Any) -> None:
     """No event, neither known nor unknown."""
@@ -295,11 +346,17 @@ WHOLE = Usage(4, 1, 5)
         [chunk({"content": "Hi"}), STOP, {"choices": None, "usage": COUNTS}],
         [chunk({"content": "Hi"}), STOP, {"usage": COUNTS}],
         [chunk({"content": "Hi"}), {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "usage": COUNTS}]}],
-        [chunk({"content": "Hi"}), {"choices": [{"index": 0, "finish_reason": "stop", "usage": COUNTS}], "usage": None}],
+        [
+            chunk({"content": "Hi"}),
+            {"choices": [{"index": 0, "finish_reason": "stop", "usage": COUNTS}], "usage": None},
+        ],
         [chunk({"content": "Hi"}, usage={}), chunk(finish="stop", x_groq={"usage": COUNTS}, usage=None)],
         [chunk({"content": "Hi"}), STOP, {"choices": [], "x_groq": {"id": "r", "usage": COUNTS}}],
         [chunk({"content": "Hi"}, x_groq={"id": "r"}), chunk(finish="stop", x_groq=None, usage=COUNTS)],
-        [chunk({"content": "Hi"}, usage={"prompt_tokens": 4}), chunk(finish="stop", usage={"completion_tokens": 1, "total_tokens": 5})],
+        [
+            chunk({"content": "Hi"}, usage={"prompt_tokens": 4}),
+            chunk(finish="stop", usage={"completion_tokens": 1, "total_tokens": 5}),
+        ],
         [chunk({"content": "Hi"}, usage=COUNTS), chunk(finish="stop", usage=dict.fromkeys(COUNTS))],
         [chunk({"content": "Hi"}, usage=COUNTS), chunk(finish="stop", usage=dict.fromkeys(COUNTS) | {"details": None})],
         [chunk({"content": "Hi"}), STOP, {"choices": [], "usage": {name: str(n) for name, n in COUNTS.items()}}],
@@ -337,10 +394,19 @@ ERRORS: dict[str, tuple[Any, dict[str, Any]]] = {
     "code as text": ({"error": {"message": "bad", "code": "429"}}, {"code": "429", "retryable": True}),
     "code as a number": ({"error": {"message": "bad", "code": 503}}, {"code": 503, "retryable": True}),
     "status as text": ({"error": {"message": "bad", "status": "503"}}, {"status": 503, "retryable": True}),
-    "google's": ({"error": {"code": 429, "message": "bad", "status": "RESOURCE_EXHAUSTED"}}, {"code": 429, "retryable": True}),
+    "google's": (
+        {"error": {"code": 429, "message": "bad", "status": "RESOURCE_EXHAUSTED"}},
+        {"code": 429, "retryable": True},
+    ),
     "google's, in a list": ([{"error": {"code": 429, "message": "bad"}}], {"code": 429}),
-    "anthropic's": ({"type": "error", "error": {"type": "overloaded_error", "message": "bad"}}, {"type": "overloaded_error", "retryable": True}),
-    "vllm's": ({"object": "error", "message": "bad", "type": "BadRequestError", "param": None, "code": 400}, {"code": 400, "retryable": False}),
+    "anthropic's": (
+        {"type": "error", "error": {"type": "overloaded_error", "message": "bad"}},
+        {"type": "overloaded_error", "retryable": True},
+    ),
+    "vllm's": (
+        {"object": "error", "message": "bad", "type": "BadRequestError", "param": None, "code": 400},
+        {"code": 400, "retryable": False},
+    ),
     "flat": ({"code": 500, "message": "bad"}, {"code": 500}),
     "flat, msg": ({"code": "InvalidParameter", "msg": "bad"}, {"code": "InvalidParameter"}),
     "error_msg": ({"error_code": 17, "error_msg": "bad"}, {"code": 17}),
@@ -369,10 +435,23 @@ def test_errors_in_the_stream(value: Any, wanted: dict[str, Any]) -> None:
         assert isinstance(error, ApiError), (name, error)
         assert "bad" in error.message
         assert {key: getattr(error, key) for key in wanted} == wanted
-        assert [made.text for made in error.partial] == (["Hi"] if name == b"Hi" else ["Hi"][:0] if not error.partial else [""])
+        assert [made.text for made in error.partial] == (
+            ["Hi"] if name == b"Hi" else ["Hi"][:0] if not error.partial else [""]
+        )
 
 
-@pytest.mark.parametrize("data", [b'["bad"]', b'[{"message":"bad"}]', b'"bad"', b"bad", b'{"msg":"bad"}', b'{"message":"bad","v":NaN}', b'{"error":{"detail":"bad"}}'])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'["bad"]',
+        b'[{"message":"bad"}]',
+        b'"bad"',
+        b"bad",
+        b'{"msg":"bad"}',
+        b'{"message":"bad","v":NaN}',
+        b'{"error":{"detail":"bad"}}',
+    ],
+)
 def test_error_events(data: bytes) -> None:
     """An array, a text, an object that is not quite JSON: the provider's words, not the JSON around them."""
     error = raw(b"event:error\ndata:" + data + b"\n\n")
@@ -402,7 +481,27 @@ HI = b'data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hi"}}]}'
 END = b'data: {"id":"c","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}'
 
 
-@pytest.mark.parametrize("end", [b"", b"\n", b"\n\n", b"\r", b"\r\n", b"\r\n\r\n", b"\n\n\n", b"\n: bye", b"\n\ndata: [DONE]", b"\n\ndata:[DONE]\n", b"\n\ndata: [DONE]\r\n\r\n", b"\n\ndata:", b"\n\nda", b'\n\ndata: {"id":"c","cho', b"\n\nevent: done\n\n", b"\n\nid: 7"])
+@pytest.mark.parametrize(
+    "end",
+    [
+        b"",
+        b"\n",
+        b"\n\n",
+        b"\r",
+        b"\r\n",
+        b"\r\n\r\n",
+        b"\n\n\n",
+        b"\n: bye",
+        b"\n\ndata: [DONE]",
+        b"\n\ndata:[DONE]\n",
+        b"\n\ndata: [DONE]\r\n\r\n",
+        b"\n\ndata:",
+        b"\n\nda",
+        b'\n\ndata: {"id":"c","cho',
+        b"\n\nevent: done\n\n",
+        b"\n\nid: 7",
+    ],
+)
 def test_bodies_end_in_many_ways_after_a_finish(end: bytes) -> None:
     """With or without a line end, a mark, a comment, a stump: the answer is whole."""
     found = raw(HI + b"\n\n" + END + end)
@@ -410,7 +509,21 @@ def test_bodies_end_in_many_ways_after_a_finish(end: bytes) -> None:
     assert (found.text, found.finish_reason) == ("Hi", "stop")
 
 
-@pytest.mark.parametrize("end", [b"", b"\n", b"\n\n", b"\r\n\r\n", b"\n\ndata:", b'\n\ndata: {"id":"c","cho', b"\n\ndata: [DO", b"\n\ndata: [DONE", b"\n\n: bye\n\n", b'\n\ndata: {"choices":[]}\n\n'])
+@pytest.mark.parametrize(
+    "end",
+    [
+        b"",
+        b"\n",
+        b"\n\n",
+        b"\r\n\r\n",
+        b"\n\ndata:",
+        b'\n\ndata: {"id":"c","cho',
+        b"\n\ndata: [DO",
+        b"\n\ndata: [DONE",
+        b"\n\n: bye\n\n",
+        b'\n\ndata: {"choices":[]}\n\n',
+    ],
+)
 def test_bodies_end_in_many_ways_without_a_finish(end: bytes) -> None:
     """All are a cut; the text is there."""
     found = raw(HI + end)
@@ -418,7 +531,23 @@ def test_bodies_end_in_many_ways_without_a_finish(end: bytes) -> None:
     assert [made.text for made in found.partial] == ["Hi"]
 
 
-@pytest.mark.parametrize("body", [b"", b"\n\n", b": hello\n\n", b"data: [DONE]\n\n", b"data:[DONE]", b"data:\n\ndata: [DONE]\n\n", b"retry: 1\n\n", b"\xef\xbb\xbf", b"data: null\n\ndata: [DONE]\n\n", b"data: {}\n\ndata: [DONE]\n\n", b'data: {"choices":[]}\n\ndata: [DONE]\n\n', b'data: {"choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\ndata: [DONE]\n\n'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"\n\n",
+        b": hello\n\n",
+        b"data: [DONE]\n\n",
+        b"data:[DONE]",
+        b"data:\n\ndata: [DONE]\n\n",
+        b"retry: 1\n\n",
+        b"\xef\xbb\xbf",
+        b"data: null\n\ndata: [DONE]\n\n",
+        b"data: {}\n\ndata: [DONE]\n\n",
+        b'data: {"choices":[]}\n\ndata: [DONE]\n\n',
+        b'data: {"choices":[{"index":0,"delta":{"role":"assistant"}}]}\n\ndata: [DONE]\n\n',
+    ],
+)
 def test_bodies_that_say_nothing_are_empty(body: bytes) -> None:
     """No chunk, or none with anything in it."""
     assert isinstance(raw(body), EmptyStream)
@@ -451,7 +580,23 @@ def test_answers_that_are_not_streamed(body: bytes) -> None:
     assert (found.text, found.finish_reason) == ("Hi", "stop")
 
 
-@pytest.mark.parametrize("body", [b"<html>", b" \n<!doctype html>", b"Service Unavailable", b'"busy"', b"null", b"[]", b"{}", b'{"status":"ok"}', b"\x1f\x8b\x08\x00", HI[6:] + b"\n" + END[6:] + b"\n", HI[6:] + b"\n\n" + END[6:], b"dat: x\n\n"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>",
+        b" \n<!doctype html>",
+        b"Service Unavailable",
+        b'"busy"',
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"status":"ok"}',
+        b"\x1f\x8b\x08\x00",
+        HI[6:] + b"\n" + END[6:] + b"\n",
+        HI[6:] + b"\n\n" + END[6:],
+        b"dat: x\n\n",
+    ],
+)
 def test_bodies_that_are_neither(body: bytes) -> None:
     """A page, text, another API's JSON, JSON lines."""
     assert isinstance(raw(body), NotEventStream)
@@ -500,7 +645,13 @@ HALF, REST = "\ud83d", "\ude00"
 @pytest.mark.parametrize("key", ["content", "reasoning_content", "reasoning", "refusal"])
 def test_a_character_cut_in_two_in_every_channel(key: str) -> None:
     """With other events between the halves."""
-    said = [chunk({key: "a" + HALF}), chunk({}, usage=COUNTS), chunk({"role": "assistant"}), chunk({key: REST + "b"}), STOP]
+    said = [
+        chunk({key: "a" + HALF}),
+        chunk({}, usage=COUNTS),
+        chunk({"role": "assistant"}),
+        chunk({key: REST + "b"}),
+        STOP,
+    ]
     found = answer_of(*said)
     assert found.text + found.reasoning + found.refusal == "a😀b"
 
@@ -508,7 +659,9 @@ def test_a_character_cut_in_two_in_every_channel(key: str) -> None:
 @pytest.mark.parametrize("index", [0, None, ...])
 def test_arguments_cut_in_two(index: Any) -> None:
     """By index, or without; a half that stays alone is not joined to the next call's."""
-    assert calls_of(call(index, "a", "f", '{"x":"' + HALF), call(index, arguments=REST + '"}'), FINISHED) == [("a", "f", '{"x":"😀"}', True)]
+    assert calls_of(call(index, "a", "f", '{"x":"' + HALF), call(index, arguments=REST + '"}'), FINISHED) == [
+        ("a", "f", '{"x":"😀"}', True)
+    ]
     found = calls_of(call(index, "a", "f", '{"x":"' + HALF), call(index, "b", "g", REST + "{}"), FINISHED)
     assert found[1] == ("b", "g", "\ufffd{}", False)
 
@@ -526,35 +679,33 @@ def test_arguments_cut_in_two(index: Any) -> None:
         chunk({"function_call": {"name": HALF, "arguments": HALF}}),
         chunk({}, HALF),
         chunk({"content": "x"}, usage={"text": HALF, "prompt_tokens": 1}),
-        {"id": HALF, "model": HALF, "choices": [{"delta": {"content": HALF, "role": HALF}, "logprobs": {"content": [{"text": HALF}]}}]},
+        {
+            "id": HALF,
+            "model": HALF,
+            "choices": [{"delta": {"content": HALF, "role": HALF}, "logprobs": {"content": [{"text": HALF}]}}],
+        },
         {"choices": [{"delta": {"content": "x"}, "logprobs": {"text": HALF, "tokens": [HALF]}}]},
         {"choices": [{"delta": {"content": "x"}, "text": HALF, "content": HALF}], "refusal": HALF},
     ],
 )
 def test_everything_can_be_written_as_utf_8(said: Any) -> None:
     """A half anywhere, in what is read and in what is handed on as it came."""
-    for options in ({}, {"extras": True}):
-        from pipeline import decode
-
-        body = b"data: " + _with_halves(said) + b"\n\n"
+    body = b"data: " + json.dumps(said).encode() + b"\n\n"
+    for chain in (decode(), decode(extras=True)):
         for reads in ([body], cuts(body, 1)):
-            seen = WAYS[0].run(reads, decode(**options))
+            seen = WAYS[0].run(reads, chain)
             assert isinstance(seen.end, (StreamError, str))
             for event in seen.values:
                 msgspec.json.encode(event)
                 repr(event).encode()
 
 
-def _with_halves(said: Any) -> bytes:
-    import json
-
-    return json.dumps(said).encode()
-
-
 @pytest.mark.parametrize("size", [1, 2, 3, 5])
 def test_bytes_that_are_no_utf_8_across_reads(size: int) -> None:
     """One bad byte costs one character, wherever the reads are cut; a character cut by a read costs none."""
-    body = 'data: {"choices":[{"delta":{"content":"é😀|~~|ü"},"finish_reason":"stop"}]}\n\n'.encode().replace(b"~~", b"\xf0\xff")
+    body = 'data: {"choices":[{"delta":{"content":"é😀|~~|ü"},"finish_reason":"stop"}]}\n\n'.encode().replace(
+        b"~~", b"\xf0\xff"
+    )
     found = WAYS[0].run(cuts(body, size), *DECODE, message()).values[0]
     assert found.text == "é😀|\ufffd\ufffd|ü"
 
@@ -562,20 +713,35 @@ def test_bytes_that_are_no_utf_8_across_reads(size: int) -> None:
 # ----------------------------------------------------------------------------------------------------- what is nested deep
 
 
-@pytest.mark.parametrize("place", ['{"choices":[{"delta":{"content":%s}}]}', '{"error":%s}', '{"usage":{"x":%s}}', '{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":{"x":%s}}}]}}]}', '{"choices":[{"delta":{"reasoning_details":%s}}]}'])
+@pytest.mark.parametrize(
+    "place",
+    [
+        '{"choices":[{"delta":{"content":%s}}]}',
+        '{"error":%s}',
+        '{"usage":{"x":%s}}',
+        '{"choices":[{"delta":{"tool_calls":[{"function":{"name":"f","arguments":{"x":%s}}}]}}]}',
+        '{"choices":[{"delta":{"reasoning_details":%s}}]}',
+    ],
+)
 @pytest.mark.parametrize("depth", [300, 900, 5000, 100_000])
 def test_nesting_without_end_is_no_chunk(place: str, depth: int) -> None:
     """It ends the stream as bad data does, and does not exhaust the stack, as an event, an error event or a body."""
     for nested in ("[" * depth + "1" + "]" * depth, '{"error":' * depth + "1" + "}" * depth):
         payload = (place % nested).encode()
-        for body in (b"data: " + payload + b"\n\ndata: [DONE]\n\n", b"event: error\ndata: " + payload + b"\n\n", payload):
+        for body in (
+            b"data: " + payload + b"\n\ndata: [DONE]\n\n",
+            b"event: error\ndata: " + payload + b"\n\n",
+            payload,
+        ):
             seen = WAYS[0].run([body], *DECODE)
             assert isinstance(seen.end, StreamError), seen.end
             for event in seen.values:
                 msgspec.json.encode(event)
 
 
-@pytest.mark.parametrize("audio", [{"data": 5}, {"data": ["x"]}, {"id": 5, "transcript": {"a": 1}}, {"data": True, "expires_at": "9"}])
+@pytest.mark.parametrize(
+    "audio", [{"data": 5}, {"data": ["x"]}, {"id": 5, "transcript": {"a": 1}}, {"data": True, "expires_at": "9"}]
+)
 def test_audio_of_odd_types(audio: dict[str, Any]) -> None:
     """What is no text is none."""
     answer_of(chunk({"audio": audio}), STOP)

@@ -1,6 +1,6 @@
 // The answer: one view for each block, in the order in which they opened; the result of a call stands in the call.
 
-import { count, element, keepingEnd, say } from "./dom.js";
+import { count, element, say, Sticky } from "./dom.js";
 import { Markdown } from "./markdown.js";
 import { Plain } from "./plain.js";
 import { Pretty } from "./pretty.js";
@@ -8,33 +8,37 @@ import { Pretty } from "./pretty.js";
 export class Answer {
   constructor(root) {
     this.root = root;
+    this.sticky = new Sticky(root);
     this.asMarkdown = this.unfolded = true;
-    this.clear();
+    this.clear(true);
   }
 
-  clear() {
+  /** Begin anew, to be read from the end as it grows (`live`), or from the top. */
+  clear(live) {
     this.views = new Map();
     this.root.replaceChildren();
-    this.several = false;
+    this.root.classList.remove("several");
+    this.root.scrollTop = 0;
+    this.sticky.stuck = live;
   }
 
   /** Bring the view up to date with what the store has. */
   render(store) {
     if (!store.changed.size) return;
-    keepingEnd(this.root, () => {
-      for (const id of [...store.changed].sort((one, other) => one - other)) this.#show(store, store.blocks[id]);
-    });
+    for (const id of [...store.changed].sort((one, other) => one - other)) this.#show(store.blocks[id]);
     store.changed.clear();
+    this.sticky.grown();
   }
 
   /** The answer as Markdown, or as plain text. */
   turn(asMarkdown, store) {
     this.asMarkdown = asMarkdown;
     const top = this.root.scrollTop;
-    this.clear();
+    const { stuck } = this.sticky;
+    this.clear(stuck);
     store.changed = new Set(Object.keys(store.blocks).map(Number));
     this.render(store);
-    this.root.scrollTop = top;
+    if (!stuck) this.root.scrollTop = top;
   }
 
   fold(unfolded) {
@@ -42,7 +46,7 @@ export class Answer {
     for (const details of this.root.querySelectorAll("details.reasoning")) details.open = unfolded;
   }
 
-  #show(store, block) {
+  #show(block) {
     let view = this.views.get(block.id);
     if (!view) {
       view = new (VIEWS[block.kind] ?? Note)(block, this);
@@ -50,10 +54,7 @@ export class Answer {
       const call = block.kind === "result" ? this.views.get(block.facts.call) : undefined;
       (call?.results ?? this.root).append(view.root);
     }
-    if (block.choice > 0 && !this.several) {
-      this.several = true;
-      this.root.classList.add("several");
-    }
+    if (block.choice > 0) this.root.classList.add("several");
     view.update(block);
     view.root.classList.toggle("void", Boolean(block.facts.void));
     if (block.came > block.text.length) {
@@ -115,11 +116,11 @@ class Call {
   }
 
   update(block) {
-    const { name, id, complete } = block.facts;
+    const { name, id, complete, ended } = block.facts;
     say(this.name, name || "…");
     say(this.id, id ?? "");
-    say(this.state, complete === true ? "complete" : complete === false ? "not complete" : "growing …");
-    this.state.dataset.state = complete === true ? "done" : complete === false ? "bad" : "growing";
+    say(this.state, complete === true ? "complete" : complete === false ? "not complete" : ended ? "ended" : "growing …");
+    this.state.dataset.state = complete === true ? "done" : complete === false ? "bad" : "open";
     this.shown += this.pretty.feed(block.text.slice(this.read));
     this.read = block.text.length;
     this.body.update(this.shown);

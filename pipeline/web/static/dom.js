@@ -24,11 +24,17 @@ export function say(where, content) {
   if (where.textContent !== shown) where.textContent = shown;
 }
 
-/** Run `change`, which makes the box longer, and stay at its end if that is where it was scrolled to. */
-export function keepingEnd(box, change) {
-  const atEnd = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
-  change();
-  if (atEnd) box.scrollTop = box.scrollHeight;
+/** A box that stays at its end while it grows, as long as that is where it was scrolled to. */
+export class Sticky {
+  constructor(box) {
+    this.box = box;
+    this.stuck = true;
+    box.addEventListener("scroll", () => { this.stuck = box.scrollHeight - box.scrollTop - box.clientHeight < 40; });
+  }
+
+  grown() {
+    if (this.stuck) this.box.scrollTop = this.box.scrollHeight;
+  }
 }
 
 export function count(number) {

@@ -29,6 +29,7 @@ export class Events {
   clear() {
     this.found = []; // the rows that pass the filters, of those up to `seen`
     this.seen = 0;
+    this.first = 1; // the number of the oldest that is kept
     this.counts = new Map();
     this.chosen = null;
     this.chips.clear();
@@ -44,8 +45,10 @@ export class Events {
     let stale = 0;
     while (stale < this.found.length && this.found[stale].n < first) stale += 1;
     if (stale) this.found.splice(0, stale);
-    if (this.seen === this.store.lastRow && !stale) return;
+    if (this.seen === this.store.lastRow && first === this.first) return;
     const atEnd = this.#isAtEnd();
+    if (first !== this.first) this.#recount(rows);
+    this.first = first;
     for (let at = Math.max(0, rows.length - (this.store.lastRow - this.seen)); at < rows.length; at++) {
       this.#count(rows[at].event);
       if (this.#passes(rows[at])) this.found.push(rows[at]);
@@ -110,7 +113,14 @@ export class Events {
   }
 
   #content(row, most) {
-    return [this.store.said(row, most), row.json ?? ""].filter(Boolean).join("  ");
+    const rest = (row.json ?? "").replace(/^\{"event":"\w+",?/, "{"); // the line begins with that
+    return [this.store.said(row, most), rest].filter(Boolean).join("  ");
+  }
+
+  /** Count those that were seen and are still kept. */
+  #recount(rows) {
+    for (const type of this.counts.keys()) this.counts.set(type, 0);
+    for (const row of rows) if (row.n <= this.seen) this.counts.set(row.event, this.counts.get(row.event) + 1);
   }
 
   #count(type) {
@@ -131,7 +141,8 @@ export class Events {
     this.lines.style.height = `${this.found.length * HEIGHT}px`;
     const all = this.store.rows.length;
     const earlier = (this.store.rows[0]?.n ?? 1) - 1;
-    say($("found"), (this.found.length === all ? count(all) : `${count(this.found.length)} of ${count(all)}`) + (earlier ? ` (the last)` : ""));
+    say($("found"), this.found.length === all ? count(all) : `${count(this.found.length)} of ${count(all)}`);
+    $("found").title = earlier ? `${count(earlier)} earlier ones are not kept` : "";
   }
 
   #isAtEnd() {

@@ -31,9 +31,8 @@ let due = false;
 
 function merge(update) {
   if (store.merge(update)) {
-    answer.clear();
+    answer.clear((store.current?.facts.ended ?? null) === null);
     events.clear();
-    $("answer").scrollTop = 0;
   }
   soon();
 }

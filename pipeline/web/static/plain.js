@@ -32,10 +32,18 @@ export class Plain {
   }
 
   #begin() {
+    if (this.node) this.#finish(this.node);
     this.node = document.createTextNode("");
     const piece = document.createElement("div");
     piece.append(this.node);
     this.root.append(piece);
+  }
+
+  /** A piece that is complete need not be laid out while it is out of sight; until it once was, its height is a guess. */
+  #finish({ data, parentElement }) {
+    const lines = data.split("\n").reduce((all, line) => all + Math.ceil((line.length + 1) / 75), 0);
+    parentElement.style.containIntrinsicBlockSize = `auto ${lines * 22}px`;
+    parentElement.classList.add("complete");
   }
 }
 

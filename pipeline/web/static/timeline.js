@@ -1,6 +1,6 @@
 // When what came: a bar for each moment, as high as what came in it is long; gaps stand out, and so does the first token.
 
-import { say, seconds } from "./dom.js";
+import { count, say, seconds } from "./dom.js";
 import { family } from "./events.js";
 
 const STALL = 1; // s, as the server counts it
@@ -124,8 +124,10 @@ export class Timeline {
   }
 
   #tell(line) {
-    const { first, stalls, longest, events } = line.facts;
-    const parts = [`${(events ?? 0).toLocaleString("en")} events`];
+    const { first, stalls, longest, events, round, retries } = line.facts;
+    const parts = [`${count(events ?? 0)} events`];
+    if (round > 1) parts.push(`round ${round}`);
+    if (retries) parts.push(`${retries} ${retries === 1 ? "retry" : "retries"}`);
     parts.push(first === undefined || first === null ? "no token yet" : `first token after ${seconds(first)}`);
     parts.push(stalls ? `${stalls} ${stalls === 1 ? "gap" : "gaps"} of a second or more, the longest ${seconds(longest)}` : "no gap of a second or more");
     say(this.caption, parts.join(" · "));

@@ -34,7 +34,7 @@ ENDS = {
     "garbage": {"protocol", "api"},
     "drop": {"connection"},
     "reset": {"connection"},
-    "end": {"truncated", "empty", "not_sse"},
+    "end": {"truncated", "empty"},
     "stall": {"timeout"},
 }
 """The kinds of error that each fault may end a stream with."""

@@ -17,7 +17,7 @@ from reactivex import operators as ops
 from reactivex.scheduler import NewThreadScheduler
 from reactivex.testing import TestScheduler
 
-from operators import (
+from operators import LimitExceeded, (
     ApiError,
     ConnectionLost,
     Finish,
@@ -315,7 +315,9 @@ def test_no_attempt_is_made_that_would_begin_after_the_time_is_up() -> None:
     until_then = time.monotonic() + 10
     sub, began, _ = attempts([failed(20)], [None], retry=Retry(), scheduler=scheduler, until=until_then)
     scheduler.start()
-    assert (began, sub.values, sub.end.status) == ([0], [], 503)
+    assert (began, sub.values) == ([0], [])
+    assert isinstance(sub.end, LimitExceeded)
+    assert sub.end.__cause__.status == 503
 
 
 # ---------------------------------------------------------------------------------------------------------------- cancel

@@ -103,3 +103,13 @@ def test_nothing_is_lost_and_each_voice_keeps_its_order(events: list[Event]) -> 
         assert [event for event in seen if voice(event) == which] == [
             event for event in events if voice(event) == which
         ]
+
+
+def test_calls_may_come_as_they_come() -> None:
+    seen: list[Event] = []
+    turns = Turns(seen.append, calls=False)
+    events = woven(call(0, '{"a":1}'), call(1, '{"b":2}'))
+    for event in events:
+        turns.add(event)
+    assert seen == events
+    assert turns.waiting == 0
