@@ -10,6 +10,7 @@ from pipeline.commands._chat import chat
 from pipeline.commands._demo import demo
 from pipeline.commands._parse import parse
 from pipeline.commands._recordings import diff, record, replay
+from pipeline.commands._watch import watch
 
 __all__ = ["app", "main"]
 
@@ -22,7 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Streaming chat completions, from the bytes of any OpenAI-compatible server to events.",
 )
-for command in (chat, parse, demo, record, replay, diff):
+for command in (chat, parse, demo, record, replay, diff, watch):
     app.command()(command)
 
 

@@ -17,8 +17,8 @@ LIMIT = 2048
 class Block(Protocol):
     """A part that grows, and becomes final from the top down.
 
-    `settled` gives the rows that will not change any more, each once; `open` those that still may. Both cost what is new
-    and what is open, never what came before.
+    `settled` gives the rows that will not change any more, each once; `open`, asked for after it, those that still may.
+    Both cost what is new and what is open, never what came before. Once it has `ended`, `settled` is asked for once more.
     """
 
     ended: bool

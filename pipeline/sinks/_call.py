@@ -41,8 +41,6 @@ class Call:
         return [*rows, self._bottom(paint)] if self.ended else rows
 
     def open(self, paint: Painter) -> list[Row]:
-        if self.ended:
-            return []
         line = self._arguments.line
         rows = [] if self._begun else [self._top(paint)]
         return [*rows, *(self._inside(line, paint) if line else []), self._bottom(paint)]

@@ -73,7 +73,7 @@ class Code:
         return indented(rows, self._margin) if self._margin else rows
 
     def open(self, paint: Painter) -> list[Row]:
-        if not self.line or self.ended:
+        if not self.line:
             return []
         row = code_rows(paint, [self.line], self._info, self._above)[0]
         return indented(folded(row, paint.width - len(self._margin)), self._margin)

@@ -64,7 +64,7 @@ def console(
     stop
     """
     paper = console or Console(file=file, force_jupyter=False, highlight=False)
-    cost = Prices(*prices) if prices is not None else None
+    cost = None if prices is None else Prices(prices[0], prices[1], prices[2] if len(prices) == 3 else "$")
     if _can_be_live(paper) if live is None else live:
         return LiveConsole(
             paper,

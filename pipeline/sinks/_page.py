@@ -18,9 +18,16 @@ class _Place:
     blank: bool  # is a blank line above it?
     kept: list[Row] = field(default_factory=list)  # settled, but something above is still open
     begun: bool = False  # rows of it have gone
+    whole: bool = False  # nothing more comes from the block
 
     def settle(self, painter: Painter) -> None:
-        self.kept += self.block.settled(painter)
+        if not self.whole:
+            self.kept += self.block.settled(painter)
+            self.whole = self.block.ended
+
+    def rows(self, painter: Painter) -> list[Row]:
+        """All that is still on the page."""
+        return self.kept if self.whole else self.kept + self.block.open(painter)
 
 
 class Page:
@@ -69,7 +76,7 @@ class Page:
                 done += place.kept
                 place.kept = []
                 place.begun = self._written = True
-            if not place.block.ended:
+            if not place.whole:
                 break
             self._places.popleft()
         return done
@@ -78,7 +85,7 @@ class Page:
         found: list[Row] = []
         for place in self._places:
             place.settle(self._painter)  # of the first, nothing is left to settle
-            rows = place.kept + place.block.open(self._painter)
+            rows = place.rows(self._painter)
             if rows:
                 if place.blank and not place.begun and (self._written or found):
                     found.append([])

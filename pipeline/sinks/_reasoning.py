@@ -21,8 +21,7 @@ class Folded:
         self._last: list[Row] = []
         self._count = 0
         self._in_word = False
-        self._took = ""
-        self._done = False
+        self.ended = False
 
     def add(self, text: str) -> None:
         self._words.add(text)
@@ -31,22 +30,13 @@ class Folded:
             self._count += len(found) - (self._in_word and not text[0].isspace())
         self._in_word = bool(text) and not text[-1].isspace()
 
-    @property
-    def ended(self) -> bool:
-        return self._done
-
-    @ended.setter
-    def ended(self, value: bool) -> None:
-        self._done = value
-        if self._now is not None:
-            self._took = f" for {self._now() - self._began:.1f} s"
-
     def settled(self, paint: Painter) -> list[Row]:
         self._last = [*self._last, *self._words.settled(paint)][-_SHOWN:]
-        if not self._done:
+        if not self.ended:
             return []
+        took = f" for {self._now() - self._began:.1f} s" if self._now is not None else ""
         words = f"{self._count:,} word{'' if self._count == 1 else 's'}"
-        return remark(f"{PREFIX}thought{self._took}, {words}", STYLE).settled(paint)
+        return remark(f"{PREFIX}thought{took}, {words}", STYLE).settled(paint)
 
     def open(self, paint: Painter) -> list[Row]:
-        return [] if self._done else [*self._last, *self._words.open(paint)][-_SHOWN:]
+        return [*self._last, *self._words.open(paint)][-_SHOWN:]

@@ -17,7 +17,8 @@ from reactivex import operators as ops
 from reactivex.scheduler import NewThreadScheduler
 from reactivex.testing import TestScheduler
 
-from operators import LimitExceeded, (
+from operators import (
+    LimitExceeded,
     ApiError,
     ConnectionLost,
     Finish,

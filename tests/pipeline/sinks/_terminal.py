@@ -82,7 +82,7 @@ class View:
         return self
 
     def resize(self, columns: int, rows: int) -> None:
-        self.console.size = columns, rows  # type: ignore[assignment]
+        self.console.size = columns, rows
         self.file.screen.resize(rows, columns)
 
     def end(self) -> str:

@@ -438,7 +438,7 @@ def test_what_is_asked_for_is_what_is_shown() -> None:
     file = Emulated()
     paper = Console(file=file, force_terminal=True, width=60, height=20, _environ={}, legacy_windows=False)
     options = {"show_reasoning": False, "show_calls": False, "show_footer": False, "prices": (1, 2)}
-    said = (ReasoningDelta("Hm"), TextDelta("Hi"), CALL, Finish("stop"), Usage(1, 2))
+    said: tuple[Event, ...] = (ReasoningDelta("Hm"), TextDelta("Hi"), CALL, Finish("stop"), Usage(1, 2))
     reactivex.of(*said).subscribe(console(console=paper, clock=None, **options))  # type: ignore[arg-type]
     assert file.text == "Hi"
     reactivex.of(*said).subscribe(console(console=paper, clock=None, prices=(1, 2, "€")))
