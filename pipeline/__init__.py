@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pipeline.recordings import Recording, diff, record
     from pipeline.sharing import Paced, block, coalesce, drop_oldest, latest, share_to
     from pipeline.sinks import StreamParser, callbacks, collect, console, log, tap
-    from pipeline.web import web
 
 __all__ = [
     "Metrics",
@@ -57,14 +56,12 @@ __all__ = [
     "token_counter",
     "tool",
     "traced",
-    "web",
 ]
 
 _LATE = {
     **dict.fromkeys(
         ("Metrics", "TokenCounter", "count_tokens", "metrics", "token_counter", "traced"), "pipeline.measure"
     ),
-    "web": "pipeline.web",
     **dict.fromkeys(("Recording", "diff", "record"), "pipeline.recordings"),
     **dict.fromkeys(("StreamParser", "callbacks", "collect", "console", "log", "tap"), "pipeline.sinks"),
     **dict.fromkeys(("Paced", "block", "coalesce", "drop_oldest", "latest", "share_to"), "pipeline.sharing"),
