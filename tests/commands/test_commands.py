@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from pipeline.embedded import serve
 
 RECORDED = Path(__file__).parents[2] / "pipeline" / "embedded" / "recorded"
@@ -30,7 +31,13 @@ def environment(**more: str) -> dict[str, str]:
 def rxchat(*words: str, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "pipeline", *words],
-        input=stdin, capture_output=True, text=True, encoding="utf-8", timeout=40, check=False, env=environment(**env),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=40,
+        check=False,
+        env=environment(**env),
     )
 
 
@@ -59,11 +66,15 @@ class TestChat:
         assert not any(event["event"] == "Usage" for event in events_of(rxchat(*words, "--no-usage").stdout))
 
     def test_params_become_part_of_the_request(self, server):
-        done = rxchat("chat", "weather", "--base-url", server.base_url, "-m", server.model, "--json", "-p", "max_tokens=3")
+        done = rxchat(
+            "chat", "weather", "--base-url", server.base_url, "-m", server.model, "--json", "-p", "max_tokens=3"
+        )
         assert [event["reason"] for event in events_of(done.stdout) if event["event"] == "Finish"] == ["length"]
 
     def test_a_tool_is_called(self, server, tmp_path, monkeypatch):
-        (tmp_path / "my_tools.py").write_text('def get_weather(city: str) -> str:\n    return f"sunny, 18 °C in {city}"\n')
+        (tmp_path / "my_tools.py").write_text(
+            'def get_weather(city: str) -> str:\n    return f"sunny, 18 °C in {city}"\n'
+        )
         monkeypatch.chdir(tmp_path)
         words = ("--base-url", server.base_url, "-m", server.model, "--json", "--tool", "my_tools:get_weather")
         done = rxchat("chat", "weather in Paris", *words, PYTHONPATH=str(RECORDED.parents[2]))
@@ -110,6 +121,7 @@ class TestChat:
             [sys.executable, "-u", "-m", "pipeline", "chat", "tell me a story", "--base-url", server.base_url, "-m", server.model],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8", env=environment(),
         )  # fmt: skip
+        assert process.stdout is not None
         first = process.stdout.read(20)
         process.send_signal(signal.SIGINT)
         rest, complaint = process.communicate(timeout=20)
@@ -120,7 +132,9 @@ class TestChat:
     def test_a_reader_that_leaves_is_no_error(self, server):
         command = f'"{sys.executable}" -m pipeline chat story --base-url {server.base_url} -m {server.model} | head -c 40; exit "${{PIPESTATUS[0]}}"'
         began = time.monotonic()
-        done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, check=False, env=environment())
+        done = subprocess.run(
+            ["bash", "-c", command], capture_output=True, text=True, timeout=30, check=False, env=environment()
+        )
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
         assert time.monotonic() - began < 25

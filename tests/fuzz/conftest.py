@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 
-@pytest.fixture(autouse=True, scope="package")
+@pytest.fixture(autouse=True, scope="module")
 def quiet() -> Iterator[None]:
     logger = logging.getLogger("rxchat")
     before = logger.level

@@ -18,11 +18,11 @@ from reactivex.scheduler import NewThreadScheduler
 from reactivex.testing import TestScheduler
 
 from operators import (
-    LimitExceeded,
     ApiError,
     ConnectionLost,
     Finish,
     HttpError,
+    LimitExceeded,
     Restarted,
     Retrying,
     Started,
@@ -318,6 +318,7 @@ def test_no_attempt_is_made_that_would_begin_after_the_time_is_up() -> None:
     scheduler.start()
     assert (began, sub.values) == ([0], [])
     assert isinstance(sub.end, LimitExceeded)
+    assert isinstance(sub.end.__cause__, HttpError)
     assert sub.end.__cause__.status == 503
 
 
