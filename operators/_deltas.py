@@ -133,7 +133,17 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
         """All that a delta says, but for the common case of text alone."""
         nonlocal said
         said = True
-        index = state.index
+        if delta.content or _says_words(delta):
+            words(state.index, delta, lenient=lenient)
+        if delta.tool_calls or delta.function_call:
+            calls(state, delta, lenient=lenient)
+        if isinstance(delta.audio, dict) and delta.audio:
+            out.on_next(_audio(delta.audio, state.index))
+        if annotations := _list(delta.annotations):
+            out.on_next(AnnotationDelta(annotations, state.index))
+
+    def words(index: int, delta: Delta, *, lenient: bool) -> None:
+        """Reasoning, text and refusal, whether they stand in keys or in content parts."""
         parts = list(_parts(delta.content))
         reasoning = _reasoning(delta) or "".join(text for kind, text in parts if kind == "reasoning")
         extra = {name: value for name in KEPT if (value := getattr(delta, name))} or None
@@ -154,6 +164,8 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
         for kind, part in parts:
             if kind == "unknown":
                 out.on_next(Unknown(scrubbed(part) if lenient else part))
+
+    def calls(state: _Choice, delta: Delta, *, lenient: bool) -> None:
         pieces = [piece for piece in _list(delta.tool_calls) if isinstance(piece, dict)]
         if not pieces and isinstance(delta.function_call, dict):
             pieces = [{"function": delta.function_call}]
@@ -163,10 +175,6 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
             added = state.calls.delta(piece, position)
             if added is not None:
                 out.on_next(added)
-        if isinstance(delta.audio, dict) and delta.audio:
-            out.on_next(_audio(delta.audio, index))
-        if annotations := _list(delta.annotations):
-            out.on_next(AnnotationDelta(annotations, index))
 
     def end_of(state: _Choice, choice: Choice) -> None:
         """What a choice says beside its delta."""
@@ -226,8 +234,7 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
         for state in seen.values():
             yield from state.calls.held()
         for index, channel, text in halves.left():
-            if channel in _TEXTS:
-                yield _TEXTS[channel](text, index)
+            yield _TEXTS[channel](text, index)
 
     try:
         yield on_next
@@ -257,17 +264,18 @@ _TEXTS: dict[str, type[TextDelta | ReasoningDelta | RefusalDelta]] = {
 
 def _says_more(delta: Delta) -> bool:
     """Does a delta say anything beyond its role and its content?"""
+    return bool(delta.tool_calls or delta.function_call or delta.audio or delta.annotations or _says_words(delta))
+
+
+def _says_words(delta: Delta) -> bool:
+    """Does a delta have reasoning, a refusal or what the next turn sends back?"""
     return bool(
-        delta.tool_calls
-        or delta.reasoning_content
+        delta.reasoning_content
         or delta.reasoning
         or delta.reasoning_text
         or delta.refusal
         or delta.reasoning_details
         or delta.thinking
-        or delta.function_call
-        or delta.audio
-        or delta.annotations
         or delta.reasoning_opaque
         or delta.reasoning_signature
         or delta.reasoning_encrypted_content

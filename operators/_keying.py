@@ -54,6 +54,13 @@ class _Call:
     def whole(self) -> bool:
         return self.depth.whole or self.held is not None
 
+    def grow(self, arguments: str) -> str:
+        self.begun = True
+        self.depth.feed(arguments)
+        self.length += len(arguments)
+        self.checksum = zlib.crc32(arguments.encode("utf-8", "surrogatepass"), self.checksum)
+        return arguments
+
 
 class Calls:
     """The tool calls of one choice, as their pieces come."""
@@ -68,6 +75,10 @@ class Calls:
 
     def delta(self, piece: dict[str, Any], position: int = 0) -> ToolCallDelta | None:
         """What a piece adds to its call; None if it adds nothing."""
+        call = self._plainly_goes_on(piece)
+        if call is not None:
+            self._just_opened = None
+            return self._delta(call, "", call.grow(piece["function"]["arguments"]), None)
         index, id_ = _index(piece.get("index")), _id(piece.get("id"))
         kind = "custom" if isinstance(piece.get("custom"), dict) else "function"
         function = piece.get(kind)
@@ -95,6 +106,16 @@ class Calls:
         if not (opened or grown or added or extra or id_):
             return None
         return self._delta(call, grown, added, extra)
+
+    def _plainly_goes_on(self, piece: dict[str, Any]) -> _Call | None:
+        """The call that a piece of nothing but a known index and more text belongs to (rule 2), where nothing else matters."""
+        index, function = piece.get("index"), piece.get("function")
+        if len(piece) != 2 or type(index) is not int or type(function) is not dict or len(function) != 1:
+            return None
+        call, text = self._by_index.get(index), function.get("arguments")
+        if call is None or not call.begun or call.whole or type(text) is not str or not text:
+            return None
+        return call if text.isascii() and not self._halves.held else None
 
     def _owner(
         self, index: int | str | None, id_: str | None, name: str, arguments: Any, position: int
@@ -180,11 +201,7 @@ class Calls:
             before, call.held = call.held, None
             if before:
                 text = _json(before) + text
-        call.begun = True
-        call.depth.feed(text)
-        call.length += len(text)
-        call.checksum = zlib.crc32(text.encode("utf-8", "surrogatepass"), call.checksum)
-        return text
+        return call.grow(text)
 
     @staticmethod
     def _repeats(call: _Call, arguments: Any) -> bool:
@@ -201,9 +218,7 @@ class Calls:
         for call in self._calls:
             if call.held is not None:
                 text, call.held = _json(call.held), None
-                call.depth.feed(text)
-                call.length, call.checksum = len(text), zlib.crc32(text.encode("utf-8", "surrogatepass"))
-                yield self._delta(call, "", text, None)
+                yield self._delta(call, "", call.grow(text), None)
 
     def _delta(self, call: _Call, name: str, arguments: str, extra: dict[str, Any] | None) -> ToolCallDelta:
         index = call.index if isinstance(call.index, int) else None

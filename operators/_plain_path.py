@@ -1,11 +1,11 @@
 """bytes → Event: a chain from bytes to events, with a plain path past it for what nearly all chunks are.
 
 The chain stays as it is and decides everything. Two stages are put around it: the one in front hands on reads, but
-where an event is nothing but one more piece of text (`data: {…}` and a blank line; one choice; a delta with a content and
-nothing else that the chain would look at), it makes the TextDelta itself and passes it to the one behind.
+where an event is nothing but one more piece of text or of reasoning (`data: {…}` and a blank line; one choice; a delta with
+one key that says something), it makes the TextDelta or ReasoningDelta itself and passes it to the one behind.
 
 It does so only while the chain can have nothing to add: at the end of an event, after one that went through the chain and
-came out as one TextDelta, the same that the plain path makes of it, in a stream whose id and model are known; for each
+came out as one event, the same that the plain path makes of it, in a stream whose id and model are known; for each
 choice by itself. Anything else goes through the chain, and so does what follows, until that is so again. Whoever
 looks on is shown the chain alone.
 """
@@ -13,62 +13,40 @@ looks on is shown the chain alone.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from functools import cache
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, defstruct, field
 
-from operators._events import Event, Started, TextDelta
+from operators._chunks import Choice, Chunk, Delta
+from operators._events import Event, ReasoningDelta, Started, TextDelta
 from operators._json_depth import SHALLOW, too_deep
 from operators._operator import Detour, Operator, Out, Stage
 
-_Nothing = Literal[""] | None
-
-
-class _Delta(Struct, gc=False):
-    """A delta that has text and nothing else: every other field that the chain looks at must be empty."""
-
-    content: str
-    refusal: _Nothing = None
-    reasoning_content: _Nothing = None
-    reasoning: _Nothing = None
-    reasoning_text: _Nothing = None
-    thinking: None = None
-    tool_calls: None = None
-    function_call: None = None
-    audio: None = None
-    annotations: None = None
-    reasoning_details: None = None
-    reasoning_opaque: None = None
-    reasoning_signature: None = None
-    reasoning_encrypted_content: None = None
-    thinking_blocks: None = None
-    thought_signature: None = None
-    extra_content: None = None
-    provider_specific_fields: None = None
-    encrypted_content: None = None
-
-
-class _Choice(Struct, gc=False):
-    delta: _Delta
-    index: int
-    finish_reason: _Nothing = None
-    logprobs: None = None
-    usage: None = None
-    error: None = None
-
-
-class _Chunk(Struct, gc=False):
-    choices: tuple[_Choice]
-    usage: None = None
-    error: None = None
-    x_groq: None = None
-
-
 _HELD = 4096  # bytes of an unfinished event that are held back; a longer one goes through the chain as it comes
-
-_plain: Callable[[bytes], _Chunk] = msgspec.json.Decoder(_Chunk).decode
+_SAYS: dict[str, type[TextDelta | ReasoningDelta]] = {
+    "content": TextDelta,
+    "reasoning_content": ReasoningDelta,
+    "reasoning": ReasoningDelta,
+}
 _NOT_PLAIN = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+@cache
+def _decoder(key: str) -> Callable[[bytes], Any]:
+    """Decodes a chunk of one choice whose delta has text under a key, and nothing else that the chain would look at."""
+    delta: Any = _struct(Delta, ("text", str, field(name=key)), but={"role", key})
+    choice: Any = _struct(Choice, ("delta", delta), ("index", int), but={"delta", "index", "message"})
+    return msgspec.json.Decoder(
+        _struct(Chunk, ("choices", tuple[choice]), but={"id", "model", "choices", "unknown", "lenient"})
+    ).decode
+
+
+def _struct(like: type[Struct], *required: Any, but: set[str]) -> type[Struct]:
+    """A struct that must have some fields, and nothing in all the others that another one has."""
+    empty = ((name, Literal[""] | None, None) for name in like.__struct_fields__ if name not in but)
+    return defstruct(like.__name__, [*required, *empty], gc=False)
 
 
 class _PlainPath(Detour[bytes, Event]):
@@ -96,6 +74,8 @@ class _PlainPath(Detour[bytes, Event]):
         between = False  # the chain has seen whole events only
         line_ended = False  # and if not, whether the last read ended a line
         plain: set[int] = set()  # the choices for which the last one was plain
+        key = "content"  # under which it said something
+        decoded, made = _decoder(key), _SAYS[key]
 
         def on_next(read: bytes) -> None:
             nonlocal tail, between, line_ended
@@ -114,19 +94,23 @@ class _PlainPath(Detour[bytes, Event]):
             at = 0
             while at + 1 < end:
                 line = lines[at]
-                shallow = len(line) <= SHALLOW or not too_deep(line)
-                if plain and shallow and not lines[at + 1] and line.startswith(b"data: {"):
+                if (
+                    plain
+                    and not lines[at + 1]
+                    and line[:7] == b"data: {"
+                    and (len(line) <= SHALLOW or not too_deep(line))
+                ):
                     at += 2
                     try:
-                        choice = _plain(line[6:]).choices[0]
+                        choice = decoded(line[6:]).choices[0]
                     except _NOT_PLAIN:
                         by_the_chain(line)
                     else:
-                        text = choice.delta.content
+                        text = choice.delta.text
                         if choice.index not in plain:
                             by_the_chain(line)
                         elif text:
-                            emit(TextDelta(text, choice.index))
+                            emit(made(text, choice.index))
                 else:
                     try:
                         blank = lines.index(b"", at, end)
@@ -134,18 +118,23 @@ class _PlainPath(Detour[bytes, Event]):
                         break
                     by_the_chain(b"\n".join(lines[at:blank]))
                     at = blank + 1
-            tail = b"\n".join(lines[at:])
+            tail = lines[end] if at == end else b"\n".join(lines[at:])
             if len(tail) > _HELD:
                 let_go()
 
         def by_the_chain(event: bytes) -> None:
+            nonlocal key, decoded, made
             before = came.count
             slowly(event + b"\n\n" if event else b"\n")
             last = came.last
-            if came.named and came.count == before + 1 and type(last) is TextDelta and _is_plain(event, last):
-                plain.add(last.choice)
-            else:
+            alone = came.named and came.count == before + 1
+            if not alone or not isinstance(last, (TextDelta, ReasoningDelta)) or not (found := _key_of(event, last)):
                 plain.clear()
+                return
+            if found != key:
+                plain.clear()
+                key, decoded, made = found, _decoder(found), _SAYS[found]
+            plain.add(last.choice)
 
         def let_go() -> None:
             nonlocal tail, between, line_ended
@@ -188,15 +177,20 @@ class _Came:
         self.named = False
 
 
-def _is_plain(event: bytes, made: TextDelta) -> bool:
-    """Would the plain path have made the same of this event as the chain did?"""
+def _key_of(event: bytes, made: TextDelta | ReasoningDelta) -> str | None:
+    """The key by which the plain path would have made the same of this event as the chain did."""
     if not event.startswith(b"data: {") or b"\n" in event:
-        return False
+        return None
+    return next((key for key, says in _SAYS.items() if type(made) is says and _plainly(event, key) == made), None)
+
+
+def _plainly(event: bytes, key: str) -> Event | None:
+    """What the plain path makes of an event."""
     try:
-        choice = _plain(event[6:]).choices[0]
+        choice = _decoder(key)(event[6:]).choices[0]
     except _NOT_PLAIN:
-        return False
-    return bool(made == TextDelta(choice.delta.content, choice.index))
+        return None
+    return _SAYS[key](choice.delta.text, choice.index)
 
 
 def with_plain_path(chain: Operator[bytes, Event]) -> Operator[bytes, Event]:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from pipeline.embedded import serve
 
 ROOT = Path(__file__).parent.parent
@@ -31,7 +32,9 @@ def test_the_python_blocks_run_one_after_the_other(tmp_path, monkeypatch):
             monkeypatch.setenv(name, value)
         script = tmp_path / "readme.py"
         script.write_text(code, "utf-8")
-        done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=50, check=False, cwd=tmp_path)
+        done = subprocess.run(
+            [sys.executable, script], capture_output=True, text=True, timeout=50, check=False, cwd=tmp_path
+        )
     assert done.returncode == 0, done.stderr
     assert "HELLO" in done.stdout
     assert "connection True []" in done.stdout
@@ -69,6 +72,8 @@ def test_every_public_name_is_documented(name):
     missing = [
         name
         for name in package.__all__
-        if callable(made := getattr(package, name)) and not (getattr(made, "__doc__", "") or "").strip() and name != "Stage"
+        if callable(made := getattr(package, name))
+        and not (getattr(made, "__doc__", "") or "").strip()
+        and name != "Stage"
     ]
     assert not missing

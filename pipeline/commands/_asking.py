@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import typer
-from operators import Event
 from reactivex import Observable
 
+from operators import Event
 from pipeline.chat._completion import completion
 from pipeline.chat._retry import Retry
 from pipeline.chat._run_tools import run_tools

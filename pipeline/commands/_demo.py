@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from operators import Event
 from reactivex import operators as ops
 
+from operators import Event
 from pipeline.chat._completion import completion
 from pipeline.chat._run_tools import run_tools
 from pipeline.chat._tools import tool
@@ -79,7 +79,9 @@ def _converse(server: Any, prompt: str, *, as_json: bool) -> None:
         asked = completion(body, **where)
     if terminal and server.scripted and not as_json:
         asked = asked.pipe(ops.do_action(_pause))
-    show(asked, as_json=as_json, **({} if as_json else {"show_reasoning": True, "show_calls": True, "show_footer": True}))
+    show(
+        asked, as_json=as_json, **({} if as_json else {"show_reasoning": True, "show_calls": True, "show_footer": True})
+    )
 
 
 def _pause(event: Event) -> None:

@@ -9,9 +9,9 @@ from typing import Any, NoReturn
 
 import msgspec
 import typer
-from operators import Event, StreamError
 from reactivex import Observable
 
+from operators import Event, StreamError
 from pipeline.sinks import console
 
 

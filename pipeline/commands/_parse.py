@@ -9,8 +9,8 @@ from typing import Annotated
 
 import msgspec
 import typer
-from operators import Message, StreamError, message
 
+from operators import Message, StreamError, message
 from pipeline.chat._decode import decode
 from pipeline.commands._output import complain, show, wrong
 from pipeline.sources._reads import reads
@@ -25,7 +25,9 @@ class OnError(str, Enum):
 
 
 def parse(
-    file: Annotated[str, typer.Argument(help="A recorded body, as `curl -N … > body.sse` writes it; - is stdin.")] = "-",
+    file: Annotated[
+        str, typer.Argument(help="A recorded body, as `curl -N … > body.sse` writes it; - is stdin.")
+    ] = "-",
     as_json: Annotated[bool, typer.Option("--json", help="One event a line, as JSON.")] = False,
     whole: Annotated[bool, typer.Option("--message", help="The final messages, one a line, as JSON.")] = False,
     think_tags: Annotated[bool, typer.Option("--think-tags", help="<think> in the text is reasoning.")] = False,

@@ -21,7 +21,9 @@ Recorded = Annotated[Path, typer.Argument(help="A recording, or a plain body as 
 
 def record(
     out: Annotated[Path, typer.Argument(help="The file to write; what is in it is replaced.")],
-    prompt: Annotated[str, typer.Argument(help="What to ask; - reads it from stdin. Without it, stdin is the body.")] = "",
+    prompt: Annotated[
+        str, typer.Argument(help="What to ask; - reads it from stdin. Without it, stdin is the body.")
+    ] = "",
     model: Model = "",
     base_url: BaseUrl = "",
     system: System = "",

@@ -423,8 +423,8 @@ def test_wrong_options_are_refused_at_the_call() -> None:
 
 
 def test_a_fragment_costs_the_same_at_the_end_as_at_the_start() -> None:
-    assert growth(200_000, "items") < 2
-    assert growth(200_000, "string") < 2
+    for shape in ("items", "string"):
+        assert min(growth(200_000, shape) for _ in range(3)) < 2  # what else the machine does comes and goes
 
 
 def test_far_cheaper_than_parsing_again() -> None:

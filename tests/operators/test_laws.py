@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -1350,6 +1350,9 @@ def test_several_spies_hear_of_sources_and_tools() -> None:
             self.log.append((kind, number))
             return self
 
+        def secrets(self, values: Sequence[str]) -> None:
+            self.log.append(values)
+
         def request(self, *args: Any) -> None:
             self.log.append(args)
 
@@ -1368,6 +1371,7 @@ def test_several_spies_hear_of_sources_and_tools() -> None:
 
     first, second = Source(), Source()
     spies = Spies(first, Spy(), second).scope("attempt", 1)
+    spies.secrets(["key"])
     spies.request("POST", "http://host/", {}, b"{}")
     spies.response(200, {})
     spies.read(b"x")
@@ -1375,7 +1379,16 @@ def test_several_spies_hear_of_sources_and_tools() -> None:
     ended = spies.tool("f", "a")
     assert ended is not None
     ended(None)
-    wanted: list[Any] = [("attempt", 1), ("POST", "http://host/", {}, b"{}"), (200, {}), b"x", None, ("f", "a"), None]
+    wanted: list[Any] = [
+        ("attempt", 1),
+        ["key"],
+        ("POST", "http://host/", {}, b"{}"),
+        (200, {}),
+        b"x",
+        None,
+        ("f", "a"),
+        None,
+    ]
     assert first.log == second.log == wanted
     assert Spies(Spy()).tool("f", "a") is None
 

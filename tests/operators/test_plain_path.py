@@ -39,8 +39,17 @@ def event(payload: Any) -> bytes:
 
 
 PLAIN = [event(chunk({"content": text})) for text in ("a", "é\n", "", "\u2028")]
+THOUGHTS = [event(chunk({key: text})) for key in ("reasoning_content", "reasoning") for text in ("hm", "ü", "")]
 EVENTS = [
     *PLAIN * 3,
+    *THOUGHTS * 2,
+    event(chunk({"content": "", "reasoning_content": "hm"})),
+    event(chunk({"content": None, "reasoning": "hm"})),
+    event(chunk({"reasoning_content": "twice", "reasoning": "twice"})),
+    event(chunk({"reasoning_content": "one", "reasoning": "other"})),
+    event(chunk({"reasoning": "hm", "reasoning_details": [{"text": "hm"}]})),
+    event(chunk({"reasoning_content": "b"}, choice=1)),
+    event(chunk({"reasoning": "half \ud83d"})),
     event(chunk({"content": "b"}, choice=1)),
     event({"id": "c1", "choices": [{"index": 0, "delta": {"content": "nameless"}}]}),
     event({"choices": [{"delta": {"content": "no index"}}]}),
@@ -121,9 +130,10 @@ def test_it_goes_past_the_chain() -> None:
 
         return tap().then(chain())
 
-    body = [event(chunk({"content": "a"}))] * 5
-    assert len(RUN(body, with_plain_path(tapped()), end=None).values) == 6
-    assert 0 < len(seen) < 5
+    for said in ({"content": "a"}, {"reasoning_content": "a"}, {"content": None, "reasoning": "a"}):
+        seen.clear()
+        assert len(RUN([event(chunk(said))] * 5, with_plain_path(tapped()), end=None).values) == 6
+        assert 0 < len(seen) < 5
 
 
 def test_reads_that_are_no_bytes_are_left_to_the_chain() -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from operators import (
     ApiError,
+    AudioDelta,
+    ConnectionLost,
     EmptyStream,
     Finish,
     LogprobsDelta,
@@ -23,7 +25,7 @@ from operators import (
     message,
 )
 from pipeline import decode
-from tests.support import DECODE, FINISHED, WAYS, answer_of, call, calls_of, chunk, cuts, events_of
+from tests.support import DECODE, FINISHED, WAYS, answer_of, body_of, call, calls_of, chunk, cuts, events_of
 
 STOP = chunk(finish="stop")
 F, G = ("f", '{"x":1}', True), ("g", '{"y":2}', True)
@@ -423,21 +425,19 @@ def test_errors_in_the_stream(value: Any, wanted: dict[str, Any]) -> None:
     """In mid-stream, first, and as `event: error`; with what came before in the partial."""
     payload = msgspec.json.encode(value)
     bodies = {
-        b"Hi": b'data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\ndata: ' + payload + b"\n\n",
-        b"": b"data: " + payload + b"\n\ndata: [DONE]\n\n",
-        b"event": b"event: error\ndata: " + payload + b"\n\n",
-        b"json": payload,
+        "late": body_of(chunk({"content": "Hi"}), payload, done=False),
+        "first": body_of(payload),
+        "error event": b"event: error\ndata: " + payload + b"\n\n",
+        "json": payload,
     }
+    if isinstance(value, dict) and value.get("choices"):
+        del bodies["error event"], bodies["json"]
     for name, body in bodies.items():
-        if name in {b"event", b"json"} and isinstance(value, dict) and value.get("choices"):
-            continue
         error = raw(body)
         assert isinstance(error, ApiError), (name, error)
         assert "bad" in error.message
         assert {key: getattr(error, key) for key in wanted} == wanted
-        assert [made.text for made in error.partial] == (
-            ["Hi"] if name == b"Hi" else ["Hi"][:0] if not error.partial else [""]
-        )
+        assert "".join(made.text for made in error.partial) == ("Hi" if name == "late" else "")
 
 
 @pytest.mark.parametrize(
@@ -473,6 +473,107 @@ def test_the_words_of_an_error_can_be_written() -> None:
             error = raw(before + b"data: " + data.replace(b'{"m', b'{"object":"error","m') + b"\n\n")
             assert isinstance(error, ApiError)
             assert error.message == "bad \ufffd"
+
+
+# ------------------------------------------------------------------------------------------------------------- framing
+
+ONE_EVENT = b'{"id":"c","choices":[{"index":0,"delta":{"content":"Hi"},"finish_reason":"stop"}]}'
+
+FRAMINGS = {
+    "no space after the colon": b"data:" + ONE_EVENT + b"\n\ndata:[DONE]\n\n",
+    "crlf": b"data: " + ONE_EVENT + b"\r\n\r\ndata: [DONE]\r\n\r\n",
+    "cr": b"data: " + ONE_EVENT + b"\r\rdata: [DONE]\r\r",
+    "a byte order mark": b"\xef\xbb\xbfdata: " + ONE_EVENT + b"\n\ndata: [DONE]\n\n",
+    "a byte order mark and a comment": b"\xef\xbb\xbf: hello\n\ndata: " + ONE_EVENT + b"\n\n",
+    "one object over several lines": b"data: " + ONE_EVENT.replace(b",", b",\ndata:\ndata:   ") + b"\n\n",
+    "comments alone, glued before and inside": b": a\n\n:b\ndata: " + ONE_EVENT + b"\n:\n\n: c\n\ndata: [DONE]\n\n",
+    "blocks without data": b"retry: 9\n\nid: 7\n\nevent: ping\n\n\n\ndata: " + ONE_EVENT + b"\n\ndata: [DONE]\n\n",
+    "events with empty data": b"data:\n\ndata\n\nevent: ping\ndata: \n\ndata: " + ONE_EVENT + b"\n\ndata\n\n",
+    "white space around the payload and the mark": b"data:  \t" + ONE_EVENT + b" \n\ndata:  [DONE] \n\n",
+    "names, ids and fields that nobody knows": b"event: chunk\nid: 7\nx: y\nfoo\ndata: " + ONE_EVENT + b"\n\n",
+    "something after the mark": b"data: " + ONE_EVENT + b"\n\ndata: [DONE]\n\ndata: <html>\n\n",
+}
+
+
+@pytest.mark.parametrize("body", FRAMINGS.values(), ids=FRAMINGS)
+def test_framing_is_never_text(body: bytes) -> None:
+    """One answer, however it is wrapped."""
+    found = raw(body)
+    assert not isinstance(found, Exception), found
+    assert (found.text, found.finish_reason) == ("Hi", "stop")
+
+
+def test_what_only_looks_like_framing_is_text() -> None:
+    """Line ends of Unicode, a second byte order mark, a sentinel and a field inside a JSON string, an escaped NUL."""
+    text = "a\u2028b\u2029c\x85d\x7f\ufeff[DONE]data: {}"
+    body = "\ufeffdata: " + ONE_EVENT.decode().replace("Hi", text + "\\u0000") + "\n\n"
+    assert raw(body.encode()).text == text + "\0"
+
+
+def test_a_line_of_a_mebibyte() -> None:
+    """No limit of lines or events stands in its way."""
+    body = body_of(chunk({"content": "x" * 2**20}), STOP)
+    (found,) = WAYS[0].run(cuts(body, 2**14), *DECODE, message()).values
+    assert (found.text, found.finish_reason) == ("x" * 2**20, "stop")
+
+
+# ------------------------------------------------------------------------------------------------------------- endings
+
+
+@pytest.mark.parametrize("roles", [("assistant", "assistant"), ("assistant", None), ("", "assistant"), (None, None)])
+def test_a_role_is_set_and_never_appended(roles: tuple[Any, Any]) -> None:
+    """In every chunk, in one, or in none: an answer is the assistant's."""
+    found = answer_of(chunk({"role": roles[0], "content": "H"}), chunk({"role": roles[1], "content": "i"}), STOP)
+    assert (found.role, found.text) == ("assistant", "Hi")
+
+
+@pytest.mark.parametrize("reason", ["content_filter", "length", "stop", "SAFETY"])
+def test_text_of_the_last_chunk_counts_and_its_reason_is_kept(reason: str) -> None:
+    """As the provider wrote it."""
+    found = answer_of(chunk({"content": "H"}), chunk({"content": "i"}, reason))
+    assert (found.text, found.finish_reason) == ("Hi", reason)
+
+
+def test_a_second_finish_changes_nothing() -> None:
+    """The first reason came with the calls; the usage beside the second one counts."""
+    found = answer_of(call(0, "a", "f", '{"x":1}'), FINISHED, chunk(finish="stop", usage=COUNTS))
+    assert [(made.id, made.name, made.arguments, made.complete) for made in found.tool_calls] == [A]
+    assert (found.finish_reason, found.usage) == ("tool_calls", WHOLE)
+
+
+def test_text_and_calls_are_apart() -> None:
+    """Text before a call, amid its pieces, and after it."""
+    found = answer_of(
+        chunk({"content": "First."}),
+        call(0, "a", "f", '{"x"'),
+        chunk({"content": " Then."}),
+        call(0, arguments=":1}"),
+        call(1, "b", "g", '{"y":2}'),
+        chunk({"content": " Done."}),
+        FINISHED,
+    )
+    assert found.text == "First. Then. Done."
+    assert [(made.id, made.name, made.arguments, made.complete) for made in found.tool_calls] == [A, B]
+
+
+def test_a_whole_call_is_complete_only_if_the_server_was_done() -> None:
+    """[DONE] without a finish says so; an end of the body, or of the connection, does not: more may have been on the way."""
+    said = call(0, "a", "f", '{"x":1}')
+    assert calls_of(said) == [A]
+    assert calls_of(said, done=False) == [(*A[:3], False)]
+    assert calls_of(said, done=False, end=ConnectionLost("gone")) == [(*A[:3], False)]
+    assert calls_of(said, FINISHED, done=False, end=ConnectionLost("gone")) == [A]
+
+
+def test_arguments_that_the_limit_cut_are_kept_as_they_are() -> None:
+    """And never taken for whole."""
+    assert calls_of(call(0, "a", "f", '{"x":"ab'), chunk(finish="length")) == [("a", "f", '{"x":"ab', False)]
+
+
+def test_no_usage_is_not_zero() -> None:
+    """Unknown is None, and so is a total that was not told."""
+    assert answer_of(chunk({"content": "Hi"}), STOP).usage is None
+    assert answer_of(chunk({"content": "Hi"}), STOP, {"choices": [], "usage": {"prompt_tokens": 4}}).usage == Usage(4)
 
 
 # ------------------------------------------------------------------------------------------------------- ends of bodies
@@ -740,8 +841,14 @@ def test_nesting_without_end_is_no_chunk(place: str, depth: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "audio", [{"data": 5}, {"data": ["x"]}, {"id": 5, "transcript": {"a": 1}}, {"data": True, "expires_at": "9"}]
+    ("audio", "wanted"),
+    [
+        ({"id": "au", "data": 5}, AudioDelta("au")),
+        ({"id": 5, "data": ["x"], "transcript": "Hi"}, AudioDelta(transcript="Hi")),
+        ({"data": "QQ==", "transcript": {"a": 1}}, AudioDelta(data="QQ==")),
+        ({"id": "au", "data": True, "expires_at": "9"}, AudioDelta("au", expires_at=9)),
+    ],
 )
-def test_audio_of_odd_types(audio: dict[str, Any]) -> None:
+def test_audio_of_odd_types(audio: dict[str, Any], wanted: AudioDelta) -> None:
     """What is no text is none."""
-    answer_of(chunk({"audio": audio}), STOP)
+    assert events_of(chunk({"audio": audio}), STOP).values[1:] == [wanted, Finish("stop")]
