@@ -53,7 +53,7 @@ def demo(
 
 def _converse(server: Any, prompt: str, *, as_json: bool) -> None:
     terminal = sys.stdout.isatty()
-    say = (lambda text: None) if as_json else print
+    say = _nothing if as_json else print
     real = isinstance(server, EmbeddedServer)
     say(
         f"{'llama.cpp' if real else 'A player of recorded streams'} serves {server.model} at {server.base_url}"
@@ -84,5 +84,9 @@ def _converse(server: Any, prompt: str, *, as_json: bool) -> None:
     )
 
 
-def _pause(event: Event) -> None:
+def _nothing(_said: str) -> None:
+    """Said to nobody."""
+
+
+def _pause(_event: Event) -> None:
     time.sleep(PACE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +16,7 @@ from pipeline.commands._output import complain, show, wrong
 from pipeline.sources._reads import reads
 
 
-class OnError(str, Enum):
+class OnError(StrEnum):
     """What becomes of data that cannot be decoded."""
 
     stop = "raise"

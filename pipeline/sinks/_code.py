@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from rich.syntax import ANSISyntaxTheme, Syntax
@@ -62,7 +61,7 @@ class Code:
         self._new.append(line)
 
     def settled(self, paint: Painter) -> list[Row]:
-        rows = [] if self._begun else [rule(paint, paint.width - len(self._margin), self._info)]
+        rows = [] if self._begun else headed(paint, paint.width - len(self._margin), self._info)
         self._begun = True
         if self._new:
             rows += code_rows(paint, self._new, self._info, self._above)
@@ -99,14 +98,21 @@ def folded(row: Row, width: int) -> list[Row]:
     return [list(part) for part in Segment.divide(row, range(width, cells + width, width))] or [[]]
 
 
-def rule(paint: Painter, width: int, label: str = "") -> Row:
-    """A line across, with a label where there is one."""
+def rule(paint: Painter, width: int) -> Row:
+    """A line across."""
+    return [Segment("─" * width, paint.style("answer.rule"))]
+
+
+def headed(paint: Painter, width: int, info: str) -> list[Row]:
+    """The line above a block of code, which says what the block is: in the line, or below it where there is no room."""
+    label = Segment(visible(info).strip(), paint.style("answer.label"))
+    if not label.text:
+        return [rule(paint, width)]
+    rest = width - label.cell_length - len("──  ")
+    if rest < len("──"):
+        return [rule(paint, width), *folded([label], width)]
     style = paint.style("answer.rule")
-    name = visible(label).strip()[: max(0, width - 6)]
-    if not name:
-        return [Segment("─" * width, style)]
-    rest = f" {'─' * (width - cell_len(name) - 4)}"
-    return [Segment("── ", style), Segment(name, paint.style("answer.label")), Segment(rest, style)]
+    return [[Segment("── ", style), label, Segment(f" {'─' * rest}", style)]]
 
 
 def _last(lines: list[str]) -> list[str]:

@@ -19,7 +19,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.sinks._code import code_rows, folded, rule
+from pipeline.sinks._code import code_rows, folded, headed, rule
 from pipeline.sinks._painter import Painter, Row, indented
 from pipeline.sinks._visible import visible
 
@@ -108,7 +108,7 @@ def _quote(node: SyntaxTreeNode, paint: Painter, width: int) -> list[Row]:
 def _code(node: SyntaxTreeNode, paint: Painter, width: int) -> list[Row]:
     code = node.content.removesuffix("\n").split("\n")
     rows = [part for row in code_rows(paint, code, node.info) for part in folded(row, width)]
-    return [rule(paint, width, node.info), *rows, rule(paint, width)]
+    return [*headed(paint, width, node.info), *rows, rule(paint, width)]
 
 
 def _hr(_node: SyntaxTreeNode, paint: Painter, width: int) -> list[Row]:

@@ -45,6 +45,11 @@ CASES = {
     "setext": ("a\n---\nb", ["a", "", "b"]),
     "code": ("a\n```\nb\n\n  c\n```\nd", ["a", "", "─" * 40, "b", "", "  c", "─" * 40, "", "d"]),
     "code with a language": ("```py\nx\n~~~\n```", ["── py ──────────────────────────────────", "x", "~~~", "─" * 40]),
+    "code with much beside its fence": (
+        "```py title=a_name_that_has_no_room.py\nx\n```",
+        ["─" * 40, "py title=a_name_that_has_no_room.py", "x", "─" * 40],
+    ),
+    "code with very much beside its fence": (f"```{'a' * 50}\nx\n```", ["─" * 40, "a" * 40, "a" * 10, "x", "─" * 40]),
     "code that never ends": ("~~~\nx", ["─" * 40, "x", "─" * 40]),
     "code with longer fences": ("````\n```\n````", ["─" * 40, "```", "─" * 40]),
     "no code": ("``` a `b` ```", ["a `b`"]),
