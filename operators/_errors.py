@@ -91,7 +91,7 @@ class ApiError(StreamError):
 
 
 class HttpError(StreamError):
-    """The response has a status of 400 or more; `message` is the body's own."""
+    """The response has a status of 300 or more; `message` is the body's own."""
 
     kind = "http"
 

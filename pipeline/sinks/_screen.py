@@ -1,9 +1,10 @@
 """The end of a terminal's text: lines that are done scroll away, those under them are drawn again and again.
 
 The plan. A frame is one write. It goes up to where the open lines begin, writes the lines that are done over them, and
-the open lines below. Each line is written over what stood there and only its rest is erased, lines that stand already
-are skipped, and the terminal is asked to show the frame as a whole: so nothing flickers. Between two frames the terminal
-is as it was found: whatever becomes of the process, there is nothing to restore.
+the open lines below. Lines that stand already are skipped, others are written over what stood there, and the terminal is
+asked to show the frame as a whole: so nothing flickers. A row that becomes shorter is erased first, as a whole: if its end
+is, tmux takes it to be as long as before, and breaks it when it becomes narrower. Between two frames the terminal is as it
+was found: whatever becomes of the process, there is nothing to restore.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pipeline.sinks._painter import Line
 
 _BEGIN, _END = "\x1b[?2026h\x1b[?25l", "\x1b[?25h\x1b[?2026l"  # shown as a whole, the cursor hidden on its way
 _NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"  # a line that is wider here than was thought is no second row
-_CLEAR_LINE, _CLEAR_BELOW = "\x1b[K", "\x1b[J"
+_CLEAR_LINE, _CLEAR_BELOW = "\x1b[2K", "\x1b[J"
 
 
 class Screen:
@@ -42,19 +43,16 @@ class Screen:
         columns, _ = self.size
         if not done and open == self._open and columns >= self._columns:
             return
-        frame = [_BEGIN, self._to_top(columns)]
-        if columns < self._columns:  # forget that the terminal has broken lines here: made wider, it would join ours
-            frame.append(_CLEAR_BELOW)
-        standing = self._open if columns >= self._columns and not done else []
-        for line in done:
-            # at the last column the cursor still stands on the last character, and would erase it
-            frame += [line.text, "\n" if line.width and not line.width % columns else _CLEAR_LINE + "\n"]
+        top, rows = self._top(columns)
+        anew = columns < self._columns or any(line.width > columns for line in done)
+        stand = [] if anew else self._open  # a row each
+        frame = [_BEGIN, top, _erased(rows) if anew else ""]
+        frame += [_over(stand[at : at + 1], line) + "\n" for at, line in enumerate(done)]
         frame.append(_NO_WRAP)
+        stand, kept = stand[len(done) :], not done
         for at, line in enumerate(open[:-1]):
-            if at >= len(standing) or line != standing[at]:
-                frame += [line.text, "" if line.width >= columns else _CLEAR_LINE]
-            frame.append("\n")
-        frame += [_CLEAR_BELOW, *(line.text for line in open[-1:]), _WRAP, _END]
+            frame.append("\n" if kept and stand[at : at + 1] == [line] else _over(stand[at : at + 1], line) + "\n")
+        frame += [_erased(len(stand[max(0, len(open) - 1) :])), *(line.text for line in open[-1:]), _WRAP, _END]
         self._open, self._columns = open, columns
         self._write("".join(frame))
 
@@ -64,18 +62,30 @@ class Screen:
             self._open = []
             self._write("\n")
 
-    def _to_top(self, columns: int) -> str:
+    def _top(self, columns: int) -> tuple[str, int]:
+        """The way up to where the open lines begin, and how many rows they take."""
         if not self._open:
-            return ""
-        narrower = columns < self._columns and self._reflows
-        above = sum(_rows(line, columns) if narrower else 1 for line in self._open[:-1])
-        above += (_rows(self._open[-1], columns) - 1) if narrower else 0
-        return "\r" + (f"\x1b[{above}A" if above else "")
+            return "", 0
+        broken = columns < self._columns and self._reflows
+        rows = sum(_rows(line, columns) if broken else 1 for line in self._open)
+        return "\r" + (f"\x1b[{rows - 1}A" if rows > 1 else ""), rows
 
     def _write(self, text: str) -> None:
         file = self._console.file
         file.write(text)
         file.flush()
+
+
+def _over(stands: list[Line], line: Line) -> str:
+    """A line, written over what stands in its row."""
+    return (_CLEAR_LINE if stands and stands[0].width > line.width else "") + line.text
+
+
+def _erased(rows: int) -> str:
+    """Rows from here on, erased. Not all of them at once: from the top of a screen, that makes tmux keep them above."""
+    if rows <= 0:
+        return ""
+    return _CLEAR_LINE if rows == 1 else f"{_CLEAR_LINE}\n{_CLEAR_BELOW}\x1b[A"
 
 
 def _rows(line: Line, columns: int) -> int:

@@ -19,11 +19,20 @@ def screen(columns: int = 20, *, reflows: bool | None = True) -> tuple[Screen, C
     return Screen(console, reflows=reflows), console, file
 
 
-def test_a_full_line_is_not_erased_at_its_end() -> None:
+def test_what_becomes_shorter_is_erased_as_a_whole_first() -> None:
+    """Never its end alone: that would erase the last character of a full line, and tmux does not count it as erased."""
     drawn, _, file = screen(5)
-    drawn.draw([line("12345"), line("123"), line("1234567890")], [line("12345"), line("x")])
-    assert "12345\n123\x1b[K\n1234567890\n" in file.getvalue()
-    assert "12345\x1b[K" not in file.getvalue()
+    drawn.draw([], [line("12345"), line("123"), line("12")])
+    assert "\x1b[2K" not in file.getvalue()
+    drawn.draw([line("1234")], [line("12345"), line("x")])
+    assert "\r\x1b[2A\x1b[2K1234\n\x1b[?7l12345\n\x1b[2Kx\x1b[?7h" in file.getvalue()
+
+
+def test_a_line_longer_than_the_screen_is_wide_takes_several_rows() -> None:
+    drawn, _, file = screen(5)
+    drawn.draw([], [line("12345"), line("123"), line("12")])
+    drawn.draw([line("1234567")], [line("x")])
+    assert "\r\x1b[2A\x1b[2K\n\x1b[J\x1b[A1234567\n\x1b[?7lx\x1b[?7h" in file.getvalue()
 
 
 def test_lines_that_stand_are_passed_over() -> None:
@@ -35,7 +44,7 @@ def test_lines_that_stand_are_passed_over() -> None:
     assert file.getvalue() == ""
     drawn.draw([], [line("a"), line("B"), line("d")])
     assert "a" not in file.getvalue()
-    assert "\x1b[2A\x1b[?7l\nB\x1b[K\n\x1b[Jd" in file.getvalue()
+    assert "\x1b[2A\x1b[?7l\nB\n\x1b[2Kd" in file.getvalue()
 
 
 @pytest.mark.parametrize(("reflows", "up"), [(True, 5), (False, 2)])
@@ -44,7 +53,7 @@ def test_a_terminal_that_became_narrower_has_more_rows(*, reflows: bool, up: int
     drawn.draw([], [line("x" * 20), line(""), line("y" * 15)])
     console.width = 8
     drawn.draw([], [line("z")])
-    assert f"\r\x1b[{up}A\x1b[J" in file.getvalue()
+    assert f"\r\x1b[{up}A\x1b[2K\n\x1b[J\x1b[A" in file.getvalue()
 
 
 def test_leaving_goes_to_the_next_line_once() -> None:
