@@ -65,7 +65,8 @@ def run_tools(
     so far are in `error.conversation`, ready to be sent again too. LimitExceeded after `max_rounds` requests, or
     `max_seconds` in all: running coroutines are cancelled then, as on dispose, and what did not end is answered as such.
 
-    A body without `tools` gets theirs. Subscribing twice holds two conversations. ValueError for n > 1.
+    A body without `tools` gets theirs. A `tool_choice` that makes the model call a tool holds for the first round, and is
+    "auto" from then on: no answer could come while it stands. Subscribing twice holds two conversations. ValueError for n > 1.
 
     `reasoning_key` is the key under which the provider wants its reasoning back (see `Message.to_dict`).
     """
@@ -79,12 +80,15 @@ def run_tools(
     named = as_tools(tools)
     if named and "tools" not in body:
         body = {**body, "tools": [tool.to_dict() for tool in named.values()]}
+    later = {**body, "tool_choice": "auto"} if _forces(body.get("tool_choice")) else body
     client = completion_options.get("client")
     looping = client is not None and is_async(client)
 
     def start(observer: _Observer, scheduler: abc.SchedulerBase | None) -> _Talk:
         return _Talk(
-            ask=lambda messages, until: completion({**body, "messages": messages}, until=until, **completion_options),
+            ask=lambda number, messages, until: completion(
+                {**(body if number == 1 else later), "messages": messages}, until=until, **completion_options
+            ),
             messages=list(body.get("messages", ())),
             turn=lambda calls, own_loop: Turn(calls, named, approve, parallel, own_loop),
             limits=(max_rounds, max_seconds),
@@ -95,6 +99,11 @@ def run_tools(
         )
 
     return _Conversing(start)
+
+
+def _forces(tool_choice: Any) -> bool:
+    """Does it leave the model no choice but to call a tool? OpenAI's "required", or the one function that it names."""
+    return tool_choice == "required" or (isinstance(tool_choice, dict) and tool_choice.get("type") == "function")
 
 
 class _Observer:
@@ -130,7 +139,7 @@ class _Talk(abc.DisposableBase):
     def __init__(
         self,
         *,
-        ask: Callable[[list[dict[str, Any]], float | None], Observable[Event]],
+        ask: Callable[[int, list[dict[str, Any]], float | None], Observable[Event]],
         messages: list[dict[str, Any]],
         turn: Callable[[tuple[ToolCall, ...], OwnLoop], Turn],
         limits: tuple[int, float | None],
@@ -161,7 +170,7 @@ class _Talk(abc.DisposableBase):
         request = SingleAssignmentDisposable()
         self._current.disposable = request
         with watched_by(self._round_spy):
-            asked = self._ask(list(self._messages), self._until).pipe(tool_calls())
+            asked = self._ask(self._round, list(self._messages), self._until).pipe(tool_calls())
             request.disposable = asked.subscribe(
                 self._receive, self._failed, self._round_ended, scheduler=self._scheduler
             )

@@ -195,6 +195,21 @@ def test_without_tools_a_body_gets_none(kind: Kind) -> None:
     assert "tools" not in requests[0].body
 
 
+@pytest.mark.parametrize(
+    ("choice", "later"),
+    [
+        ("required", "auto"),
+        ({"type": "function", "function": {"name": "get_weather"}}, "auto"),
+        ("auto", "auto"),
+        ("none", "none"),
+    ],
+)
+def test_a_tool_is_forced_once(kind: Kind, choice: Any, later: str) -> None:
+    """Or the model could never answer."""
+    _, requests = ask(kind, then(calls(PARIS)), body=BODY | {"tool_choice": choice})
+    assert [request.body["tool_choice"] for request in requests] == [choice, later]
+
+
 def test_reasoning_goes_back_under_its_key(kind: Kind) -> None:
     reply = Reply([delta(reasoning_content="Hm"), *calls(PARIS).parts])
     sub, requests = ask(kind, then(reply), reasoning_key="reasoning_content")
