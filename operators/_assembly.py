@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from operators._calls import CallFold, merge_extra
+from operators._calls import CallFold
 from operators._events import (
     AnnotationDelta,
     AudioDelta,
@@ -22,6 +22,7 @@ from operators._events import (
     ToolCallDelta,
     Usage,
 )
+from operators._extras import Extras
 
 
 class _Choice:
@@ -30,7 +31,7 @@ class _Choice:
         "audio",
         "calls",
         "content",
-        "extra",
+        "extras",
         "finish_reason",
         "reasoning",
         "refusal",
@@ -50,7 +51,7 @@ class _Choice:
         self.refusals: list[Any] = []  # and of the refusal
         self.annotations: list[Any] = []
         self.audio: list[AudioDelta] = []
-        self.extra: dict[str, Any] = {}
+        self.extras = Extras()
 
 
 class Assembly:
@@ -75,7 +76,7 @@ class Assembly:
             choice = self._choice(event.choice)
             choice.reasoning.append(event.text)
             if event.extra:
-                merge_extra(choice.extra, event.extra)
+                choice.extras.add(event.extra)
         elif isinstance(event, LogprobsDelta):
             choice = self._choice(event.choice)
             choice.content.extend(event.content or ())
@@ -128,7 +129,7 @@ class Assembly:
             else None,
             annotations=tuple(choice.annotations),
             audio=_whole_audio(choice.audio, number),
-            extra=dict(choice.extra),
+            extra=choice.extras.merged(),
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from operators._events import ToolCall, ToolCallDelta, ToolCallSnapshot
+from operators._extras import Extras
 from operators._json_depth import too_deep
 
 CUT = frozenset(
@@ -40,7 +41,7 @@ CUT = frozenset(
 class GrowingCall:
     """One tool call and its fragments. `parts` only ever grows, so that snapshots can share it."""
 
-    __slots__ = ("choice", "extra", "id", "index", "key", "name", "parts")
+    __slots__ = ("choice", "extras", "id", "index", "key", "name", "parts")
 
     def __init__(self, key: int, choice: int) -> None:
         self.key, self.choice = key, choice
@@ -48,7 +49,7 @@ class GrowingCall:
         self.id: str | None = None
         self.name = ""
         self.parts: list[str] = []
-        self.extra: dict[str, Any] = {}
+        self.extras = Extras()
 
     def add(self, delta: ToolCallDelta) -> None:
         if delta.arguments:
@@ -59,17 +60,17 @@ class GrowingCall:
         if delta.index is not None:
             self.index = delta.index
         if delta.extra:
-            merge_extra(self.extra, delta.extra)
+            self.extras.add(delta.extra)
 
     def snapshot(self) -> ToolCallSnapshot:
         return ToolCallSnapshot(self.key, self.index, self.id, self.name, self.parts, len(self.parts), self.choice)
 
     def whole(self, stream_id: str | None, *, ended: bool) -> ToolCall:
         """The call as it stands. It is complete if the stream `ended` well and its arguments are a JSON object."""
-        arguments = "".join(self.parts)
-        complete = ended and bool(self.name) and (self.extra.get("type") == "custom" or is_object(arguments))
+        arguments, extra = "".join(self.parts), self.extras.merged()
+        complete = ended and bool(self.name) and (extra.get("type") == "custom" or is_object(arguments))
         id_ = self.id or made_up_id(stream_id, self.choice, self.key)
-        return ToolCall(self.key, self.index, id_, self.name, arguments, complete, self.choice, self.extra or None)
+        return ToolCall(self.key, self.index, id_, self.name, arguments, complete, self.choice, extra or None)
 
 
 class CallFold:
@@ -121,51 +122,3 @@ def loads(text: str) -> Any:
             return json.loads(text, strict=False)
         except (ValueError, RecursionError):
             return None
-
-
-def merge_extra(into: dict[str, Any], more: dict[str, Any]) -> None:
-    """Add what a later piece has of a provider's own keys: lists by their items' index, objects by key."""
-    for name, value in more.items():
-        before = into.get(name)
-        if isinstance(before, dict) and isinstance(value, dict):
-            merged = dict(before)
-            merge_extra(merged, value)
-            into[name] = merged
-        elif isinstance(before, list) and isinstance(value, list):
-            into[name] = _merged_list(before, value)
-        else:
-            into[name] = value
-
-
-_GROWS = ("text", "summary", "thinking", "data", "signature")
-
-
-def _merged_list(before: list[Any], more: list[Any]) -> list[Any]:
-    merged = list(before)
-    for item in more:
-        place = _place(merged, item)
-        if place is None:
-            merged.append(item)
-            continue
-        known = dict(merged[place])
-        for name, value in item.items():
-            if name in _GROWS and isinstance(value, str) and isinstance(known.get(name), str):
-                known[name] += value
-            elif value is not None:
-                known[name] = value
-        merged[place] = known
-    return merged
-
-
-def _place(merged: list[Any], item: Any) -> int | None:
-    """Where the entry is that an item with an index goes on: the last one of this index and type."""
-    if isinstance(item, dict) and item.get("index") is not None:
-        for place in range(len(merged) - 1, -1, -1):
-            known = merged[place]
-            if (
-                isinstance(known, dict)
-                and known.get("index") == item["index"]
-                and known.get("type") == item.get("type")
-            ):
-                return place
-    return None

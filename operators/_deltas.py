@@ -79,11 +79,11 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
         nonlocal said
         if nameless and (chunk.id or chunk.model):
             name(chunk)
-        for choice in chunk.choices or ():
+        for place, choice in enumerate(chunk.choices or ()):
             index = choice.index
             state = seen.get(index) if type(index) is int else None
             if state is None:
-                state = find(choice, chunk)
+                state = find(choice, place)
             delta = choice.delta
             if delta is None:
                 delta = choice.message or _NOTHING
@@ -114,11 +114,10 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
             if state.told:
                 out.on_next(Started(stream_id, model, state.role, state.index))
 
-    def find(choice: Choice, chunk: Chunk) -> _Choice:
+    def find(choice: Choice, place: int) -> _Choice:
+        """What is known of a choice, by its index, or by its place in the chunk where it has none."""
         index = _whole_number(choice.index)
-        if index is None:  # its place in the chunk tells
-            index = next(place for place, given in enumerate(chunk.choices or ()) if given is choice)
-        number = index
+        number = place if index is None else index
         delta = choice.delta or choice.message
         return seen.get(number) or seen.setdefault(number, _Choice(number, delta and delta.role))
 

@@ -37,6 +37,7 @@ def event_stream(out: Out[bytes], *, limit: int | None = 64 * 1024 * 1024) -> St
     head = bytearray()  # a JSON body as a whole; of any other, the start
     tail = b"\n"  # the last bytes, in which a field may have begun
     kind = ""
+    blank = False  # the head, so far
 
     def on_next(read: bytes) -> None:
         if kind == "events":
@@ -45,7 +46,7 @@ def event_stream(out: Out[bytes], *, limit: int | None = 64 * 1024 * 1024) -> St
             look_on(read)
         else:
             head.extend(read)
-            if not kind:
+            if not kind and not (blank and not bytes(read).strip()):
                 begin()
             if kind == "page" and len(head) >= _SHOWN:
                 raise _not_events(head)
@@ -56,9 +57,10 @@ def event_stream(out: Out[bytes], *, limit: int | None = 64 * 1024 * 1024) -> St
 
     def begin() -> None:
         """Know the body by its first byte that is not blank, once it is there."""
-        nonlocal kind
+        nonlocal blank, kind
         stripped = head.removeprefix(BOM).lstrip()
-        if not stripped or BOM.startswith(stripped):
+        blank = not stripped
+        if blank or BOM.startswith(stripped):
             return
         kind = _KINDS.get(bytes(stripped[:1]), "unsure")
         if kind in {"events", "unsure"}:

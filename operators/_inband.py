@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 from operators._calls import loads
@@ -111,4 +112,6 @@ def _status(value: dict[str, Any]) -> int | None:
 
 
 def _seconds(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 else None
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not value >= 0:
+        return None
+    return float(min(value, sys.maxsize))  # an int may be larger than any float

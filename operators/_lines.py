@@ -61,14 +61,13 @@ def lines(out: Out[bytes], *, limit: int | None = 64 * 1024 * 1024) -> Stage[byt
         longest = len(tail) + len(read)  # no line can have more
         found = read.splitlines()
         last = read[-1]
-        if tail:
+        after_cr = last == 13
+        rest = b"" if last in {10, 13} else found.pop()
+        if tail and found:
             tail.extend(found[0])
             found[0] = bytes(tail)
             tail.clear()
-        if last == 13:
-            after_cr = True
-        elif last != 10:
-            tail.extend(found.pop())
+        tail.extend(rest)
         if limit is not None and longest > limit:
             emit_checked(found)
         else:

@@ -43,7 +43,7 @@ def sse(out: Out[ServerSentEvent], *, flush: bool = True, limit: int | None = 64
     ServerSentEvent(data=b'Hi', event='greeting', id='', retry=None)
     """
     data: list[bytes] = []
-    size = 0
+    size = -1  # of the data, joined: one LF less than there are lines
     kind, last_id = "message", ""
     retry: int | None = None
 
@@ -52,7 +52,7 @@ def sse(out: Out[ServerSentEvent], *, flush: bool = True, limit: int | None = 64
         if data:
             event = ServerSentEvent(data[0] if len(data) == 1 else b"\n".join(data), kind, last_id, retry)
             data.clear()
-            kind, retry, size = "message", None, 0
+            kind, retry, size = "message", None, -1
             out.on_next(event)
         else:  # a block without data says nothing, and its event name and retry go with it
             kind, retry = "message", None
@@ -71,7 +71,7 @@ def sse(out: Out[ServerSentEvent], *, flush: bool = True, limit: int | None = 64
         else:
             other_field(line)
             return
-        size += len(value)
+        size += len(value) + 1
         if limit is not None and size > limit:
             raise LimitExceeded(
                 f"the data of an event has more than {limit} bytes; sse(limit=…) sets how many it may have"

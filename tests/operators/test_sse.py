@@ -81,9 +81,9 @@ def test_a_bad_byte_costs_one_character() -> None:
 
 
 def test_an_event_larger_than_the_limit_ends_the_stream() -> None:
-    """All its lines of data count together; the next event starts from nothing; None is no limit."""
+    """Its data counts as it is joined; the next event starts from nothing; None is no limit."""
     body = b"data: 12345\n\ndata: 123\ndata: 45\n\ndata: 123\ndata: 456\n\n"
-    seen = RUN([body], lines(), sse(limit=5))
+    seen = RUN([body], lines(), sse(limit=6))
     assert seen.values == [E(b"12345"), E(b"123\n45")]
     assert isinstance(seen.end, LimitExceeded)
     assert "sse(limit=…)" in str(seen.end)

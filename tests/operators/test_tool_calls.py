@@ -19,7 +19,7 @@ from operators import (
     ToolCallSnapshot,
     tool_calls,
 )
-from operators._calls import CUT, is_object, loads, made_up_id, merge_extra
+from operators._calls import CUT, is_object, loads, made_up_id
 from tests.support import COMPLETED, FINISHED, Way, call, calls_of, chunk
 
 D = ToolCallDelta
@@ -146,28 +146,6 @@ def test_loads_reads_what_json_would_refuse() -> None:
     assert loads("[1]") == [1]
     assert loads("nonsense") is None
     assert loads('"\ud83d"') == "\ud83d"
-
-
-def test_extras_are_merged_as_they_grow() -> None:
-    """Objects by key, lists by their items' index and type, texts of these grow, nulls take nothing back."""
-    into: dict[str, Any] = {}
-    merge_extra(
-        into, {"o": {"a": 1, "b": {"c": 1}}, "l": [{"index": 0, "type": "t", "text": "a", "id": "x"}, "s"], "v": 1}
-    )
-    merge_extra(into, {"o": {"b": {"d": 2}}, "l": [{"index": 0, "type": "t", "text": "b", "id": None, "n": 1}], "v": 2})
-    merge_extra(
-        into, {"l": [{"index": 0, "type": "u", "text": "c"}, {"text": "d"}, {"index": 0, "type": "t", "data": "e"}]}
-    )
-    assert into == {
-        "o": {"a": 1, "b": {"c": 1, "d": 2}},
-        "l": [
-            {"index": 0, "type": "t", "text": "ab", "id": "x", "n": 1, "data": "e"},
-            "s",
-            {"index": 0, "type": "u", "text": "c"},
-            {"text": "d"},
-        ],
-        "v": 2,
-    }
 
 
 def test_an_extra_that_was_merged_does_not_change_the_event_it_came_in(each_way: Way) -> None:
