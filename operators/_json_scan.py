@@ -24,7 +24,7 @@ Step: TypeAlias = tuple[Literal["opened", "grew", "closed", "invalid"], Path, An
 DEPTH = 512
 """Nested deeper than this is invalid: every path would be longer than the text that it names."""
 
-_MARK = re.compile(r"\s*(.?)", re.DOTALL)
+_MARK = re.compile(r"[ \t\n\r]*(.?)", re.DOTALL)
 _RUN = re.compile(r'(?:[^"\\]++|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*+')
 _CUT_ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?")
 _SCALAR = re.compile(r"[0-9A-Za-z+.\-]*+")
@@ -235,6 +235,8 @@ class JsonScan:
             return grown, stop + 1, True
         if stop < len(text):
             if not _CUT_ESCAPE.fullmatch(text, stop):
+                if stop > at:  # what came before it is told first
+                    return grown, stop, False
                 raise _MalformedError("a backslash that begins no escape", stop)
             self._cut = text[stop:]
         return grown, len(text), False

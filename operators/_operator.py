@@ -26,6 +26,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, Ty
 from reactivex import Observable, abc
 from reactivex.scheduler import CurrentThreadScheduler
 
+from operators._leavable import Leavable
 from operators._run import Kernel, Run, Step, _Out
 from operators._spy import Spy, current_spy
 
@@ -112,7 +113,7 @@ class Detour(ABC, Generic[A, B]):
         return Operator(("", *chain.names, ""), (self.front, *chain.kernels, self.behind))
 
 
-class Fused(Observable[T]):
+class Fused(Leavable[T]):
     """An Observable with stages of ours at its end. Another one of ours joins them; a stock operator ends the run."""
 
     def __init__(self, source: Observable[Any], names: tuple[str, ...], kernels: tuple[Kernel, ...]) -> None:

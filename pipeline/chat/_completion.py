@@ -13,7 +13,7 @@ from pipeline.chat._decode import chain
 from pipeline.chat._patience import Patience, patient
 from pipeline.chat._retry import Attempts, Retry
 from pipeline.chat._story import Story, kept, led_by_started, secrets_of
-from pipeline.sources._http import Client, endpoint, is_async, request
+from pipeline.sources._http import Client, endpoint, has_own_timeouts, is_async, request
 from pipeline.sources._timeouts import Timeouts
 
 OPENAI = "https://api.openai.com/v1"
@@ -38,8 +38,8 @@ def completion(
     Cold: each subscription sends POST `{base_url}/chat/completions`, with the body as given plus `"stream": true`, and
     nothing is sent before. `base_url` and `api_key` fall back on OPENAI_BASE_URL and OPENAI_API_KEY, then on OpenAI's
     and on none; a query string in base_url stays (Azure). With an httpx.Client, or none, it blocks the subscribing
-    thread; with an httpx.AsyncClient it runs on the running loop. A client that is given keeps its own timeouts unless
-    `timeouts` are given too. `decoder` replaces `decode()`. `until` is a time by time.monotonic() at which the stream
+    thread; with an httpx.AsyncClient it runs on the running loop. Timeouts that a client was given stay, unless
+    `timeouts` are given too; httpx's default of 5 s, which is none for a model that thinks, does not. `decoder` replaces `decode()`. `until` is a time by time.monotonic() at which the stream
     ends with LimitExceeded.
 
     Started is held back until the first other event. A failed attempt is made again as `retry` says, while nothing
@@ -63,7 +63,7 @@ def completion(
             )
     secrets = secrets_of(url, {**getattr(client, "headers", {}), **sent_headers})
     looping = client is not None and is_async(client)
-    limits = None if client is not None and timeouts is _DEFAULT_TIMEOUTS else timeouts
+    limits = None if timeouts is _DEFAULT_TIMEOUTS and client is not None and has_own_timeouts(client) else timeouts
     sent = {**body, "stream": True}
     choices = body.get("n")
 

@@ -18,6 +18,7 @@ from reactivex.scheduler import VirtualTimeScheduler
 from tenacity import RetryCallState, wait_random_exponential
 
 from operators import Event, LimitExceeded, Restarted, Retrying, Started, StreamError, Usage, current_spy
+from operators._leavable import Leavable
 from operators._operator import on_trampoline
 from operators._spy import under, watched_by
 from pipeline.sources._gate import Gate
@@ -71,7 +72,7 @@ class Retry(Struct, frozen=True):
         return float(wait_random_exponential(multiplier=self.backoff, max=self.max_wait)(state))
 
 
-class Attempts(Observable[Event]):
+class Attempts(Leavable[Event]):
     """One stream over several attempts. `attempt(n)` makes the stream of the n-th, with operators' state of its own."""
 
     def __init__(

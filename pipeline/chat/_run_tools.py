@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -23,18 +23,21 @@ from operators import (
     RoundStarted,
     StreamError,
     ToolCall,
+    ToolResult,
     Usage,
     current_spy,
     tool_calls,
 )
 from operators._assembly import Assembly
 from operators._calls import CUT, loads
+from operators._leavable import Leavable
 from operators._operator import on_trampoline
 from operators._spy import watched_by
 from operators._surrogates import scrubbed
 from pipeline.chat._completion import completion
 from pipeline.chat._tool_runs import Approve, OwnLoop, Turn
 from pipeline.chat._tools import Tool, as_tools
+from pipeline.sources._blocking import free
 from pipeline.sources._gate import Gate
 from pipeline.sources._http import is_async
 
@@ -54,8 +57,8 @@ def run_tools(
 ) -> Observable[Event]:
     """From a request and tools to the events of the whole conversation.
 
-    Each round begins with RoundStarted and goes on with the events of its `completion()`, and a ToolCall for each call.
-    When the turn has ended well, its calls are run, at most `parallel` at once and never on the thread that reads, and a
+    Each round begins with RoundStarted and goes on with the events of its `completion()`, and a ToolCall for each call
+    that is whole. When the turn has ended well, its calls are run, at most `parallel` at once and never on the thread that reads, and a
     ToolResult is emitted for each in call order. Each call is answered once, whatever happens: an exception, an unknown
     tool, arguments that do not fit, a call that `approve` refuses are answers with an error that the model can read. Then
     the next round begins. Whether tools are run is decided by the calls that are there, not by the finish_reason;
@@ -77,8 +80,12 @@ def run_tools(
         raise ValueError(f"a conversation has one answer a turn, so n must be 1, not {body['n']!r}")
     if max_rounds < 1 or parallel < 1:
         raise ValueError(f"max_rounds and parallel are at least 1, not {max_rounds} and {parallel}")
+    if max_seconds is not None and not max_seconds > 0:
+        raise ValueError(f"max_seconds is a number of seconds above 0, or None; not {max_seconds!r}")
+    if not (approve is None or callable(approve)):
+        raise TypeError(f"approve is a function that is asked before a call runs, not {approve!r}")
     named = as_tools(tools)
-    if named and "tools" not in body:
+    if named and not body.get("tools"):
         body = {**body, "tools": [tool.to_dict() for tool in named.values()]}
     later = {**body, "tool_choice": "auto"} if _forces(body.get("tool_choice")) else body
     client = completion_options.get("client")
@@ -115,7 +122,7 @@ class _Observer:
         self.on_completed: Callable[[], None] = on_completed or noop
 
 
-class _Conversing(Observable[Event]):
+class _Conversing(Leavable[Event]):
     def __init__(self, start: Callable[[_Observer, abc.SchedulerBase | None], _Talk]) -> None:
         super().__init__()
         self._start = start
@@ -217,17 +224,38 @@ class _Talk(abc.DisposableBase):
                 self._scheduler.tasks.append(task)
             self._runs(task)
         else:  # not here, where the source still holds its connection, which a tool may need
-            (self._scheduler or CurrentThreadScheduler.singleton()).schedule(lambda *_: self._answer_here(message))
+            scheduler = self._scheduler or CurrentThreadScheduler.singleton()
+            free(scheduler).schedule(lambda *_: self._answer_here(message))
 
     def _answer_here(self, message: Message) -> None:
         if self._left:
             return
         turn = self._begin(message)
         self._runs(turn)
-        with contextlib.closing(turn.results(self._seconds_left())) as results:
-            for result in results:
-                self._emit(result)
-        self._answered(message, turn)
+        results = turn.results(self._seconds_left())
+        if isinstance(self._scheduler, Gate):
+            self._next_result(message, turn, results, self._scheduler)
+            return
+        while self._gave(message, turn, results):
+            pass
+
+    def _next_result(self, message: Message, turn: Turn, results: Iterator[ToolResult], gate: Gate) -> None:
+        """Wait for one result each time that the consumer asks."""
+        if self._gave(message, turn, results):
+            gate.schedule(lambda *_: self._next_result(message, turn, results, gate))
+
+    def _gave(self, message: Message, turn: Turn, results: Iterator[ToolResult]) -> bool:
+        """Emit the next result; if there is none, go on with the conversation."""
+        try:
+            result = next(results, None)
+        except BaseException:  # Ctrl-C, for one
+            self._over()
+            raise
+        if result is None:
+            self._answered(message, turn)
+            return False
+        self._emit(result)
+        return True
 
     async def _answer_in_task(self, message: Message) -> None:
         turn = self._begin(message)

@@ -29,7 +29,8 @@ from pipeline.chat._tools import ArgumentsError, Tool, answer
 log = logging.getLogger("rxchat.tools")
 
 Approve: TypeAlias = Callable[[ToolCall], bool | str | Awaitable[bool | str]]
-"""Asked before a call runs: True lets it, False or a reason does not. May be a coroutine function."""
+"""Asked before a call runs: True lets it, False or a reason does not. May be a coroutine function; a function that is not
+one is asked about one call at a time."""
 
 
 class _RefusedError(Exception):
@@ -52,6 +53,7 @@ class Turn:
         own_loop: OwnLoop,
     ) -> None:
         self._calls, self._tools, self._approve, self._parallel = calls, tools, approve, parallel
+        self._asking = threading.Lock()
         self._own_loop = own_loop
         self._spy, self._context = current_spy(), contextvars.copy_context()
         self._results: dict[int, ToolResult] = {}
@@ -140,7 +142,7 @@ class Turn:
         finally:
             running = [task for task in tasks if task.cancel()]
             if running:
-                await asyncio.wait(running)
+                await asyncio.wait(running, timeout=1)  # one that does not let itself be cancelled is not waited for
 
     # ------------------------------------------------------------------------------------------------ both
 
@@ -150,7 +152,7 @@ class Turn:
         try:
             run = self._prepared(call)
             if self._approve is not None:
-                _allow(await called(functools.partial(self._approve, call)))
+                _allow(await called(self._asked(self._approve, call)))
             return ToolResult(call, answer(await called(run)))
         except Exception as raised:
             error = raised
@@ -158,6 +160,17 @@ class Turn:
         finally:
             if told is not None:
                 told(error)
+
+    def _asked(self, approve: Approve, call: ToolCall) -> Callable[[], Any]:
+        """The question, as it is put: who answers in a terminal is not asked two things at once."""
+        if _is_async(approve):
+            return functools.partial(approve, call)
+
+        def ask() -> Any:
+            with self._asking:
+                return approve(call)
+
+        return ask
 
     def _prepared(self, call: ToolCall) -> Callable[[], Any]:
         tool = self._tools.get(call.name)
@@ -270,13 +283,16 @@ def _contained(function: Callable[[], Any]) -> Any:
 async def _awaited(awaitable: Awaitable[Any]) -> Any:
     try:
         return await awaitable
-    except SystemExit as raised:
+    except (Exception, KeyboardInterrupt, asyncio.CancelledError, GeneratorExit):
+        raise
+    except BaseException as raised:
         raise _EscapedError from raised
 
 
 def _allow(said: Any) -> None:
     if said is not True:
-        raise _RefusedError(f"this call was not allowed{f': {said}' if isinstance(said, str) and said else ''}")
+        why = said if isinstance(said, str) else "" if said is False or said is None else f"approve said {said!r}"
+        raise _RefusedError(f"this call was not allowed{f': {why}' if why else ''}")
 
 
 def _why(call: ToolCall, raised: BaseException) -> str:
@@ -285,7 +301,10 @@ def _why(call: ToolCall, raised: BaseException) -> str:
     if isinstance(raised, _EscapedError) and raised.__cause__ is not None:
         raised = raised.__cause__
     log.warning("the tool %s raised: %r", call.name, raised)
-    said = str(raised)
+    try:
+        said = str(raised)
+    except Exception:
+        said = ""
     return f"{type(raised).__name__}: {said}" if said else type(raised).__name__
 
 

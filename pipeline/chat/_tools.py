@@ -74,7 +74,7 @@ def tool(
     A default is shown in the schema where it is JSON. What a functools.partial has bound is no argument of the tool.
 
     Raises TypeError for positional-only parameters, for annotations that cannot be read or that no schema can be made
-    of, and for a lambda without a name.
+    of, for a lambda without a name, a method without its object, and a generator.
 
     >>> @tool
     ... def get_weather(city: str, days: int = 1) -> str:
@@ -92,6 +92,8 @@ def _make(function: Callable[..., Any], *, name: str | None, description: str | 
     named = name or _name(function)
     if named == "<lambda>":
         raise TypeError('a lambda has no name that a model could call: give one, as in {"name": lambda …: …}')
+    if inspect.isgeneratorfunction(_written(function)) or inspect.isasyncgenfunction(_written(function)):
+        raise TypeError(f"{named} yields; a tool returns its answer")
     parameters = _parameters(function, named)
     open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     parameters = [parameter for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
@@ -122,6 +124,12 @@ def _parameters(function: Any, named: str) -> list[inspect.Parameter]:
     for parameter in parameters:
         if parameter.kind in {parameter.POSITIONAL_ONLY, parameter.VAR_POSITIONAL}:
             raise TypeError(f"{named}({parameter}): a tool is called with keywords; this cannot be given as one")
+        if type(parameter.default).__name__ == "FieldInfo":
+            raise TypeError(f"{named}({parameter.name}): write Annotated[…, Field(…)], with the default after it")
+    within = getattr(function, "__qualname__", "").rpartition(".")[0]  # of a method: its class
+    first = next(iter(parameters), None)
+    if within and not within.endswith("<locals>") and first is not None and first.name in {"self", "cls"}:
+        raise TypeError(f"{named} is a method without its object: make the tool of object.{named}")
     bound = function.keywords if isinstance(function, functools.partial) else {}
     return [parameter for parameter in parameters if parameter.name not in bound]
 
@@ -174,18 +182,28 @@ def _locals_in(module: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
+_SAID = ("gt", "ge", "lt", "le", "multiple_of", "pattern", "min_length", "max_length", "title", "description")
+"""What msgspec's Meta, pydantic's Field and annotated_types call by the same name."""
+
+
 def _described(kind: Any) -> Any:
-    """A description that is written in another way, `Annotated[str, "…"]` or pydantic's Field, as msgspec's Meta."""
+    """What is said in another way, `Annotated[str, "…"]` or pydantic's Field with its constraints, as msgspec's Meta."""
     if get_origin(kind) is not Annotated:
         return kind
-    said = [note if isinstance(note, str) else getattr(note, "description", None) for note in kind.__metadata__]
     metas = [note for note in kind.__metadata__ if isinstance(note, Meta)]
-    notes = metas or [Meta(description=text) for text in said if isinstance(text, str)][:1]
+    said: dict[str, Any] = {}
+    for note in () if metas else kind.__metadata__:
+        for one in (note, *(getattr(note, "metadata", None) or ())):  # where a Field keeps its constraints
+            found = {"description": one} if isinstance(one, str) else {name: getattr(one, name, None) for name in _SAID}
+            said |= {name: value for name, value in found.items() if value is not None and name not in said}
+    notes = metas or ([Meta(**said)] if said else [])
     return Annotated[(kind.__origin__, *notes)] if notes else kind.__origin__
 
 
 def as_tools(tools: Mapping[str, Any] | Iterable[Any]) -> dict[str, Tool]:
     """Tools by name, from a dict of functions or Tools, or from a list of them."""
+    if callable(tools):
+        raise TypeError(f"tools are a list of functions or Tools, or a dict of them by name; not {tools!r} alone")
     if isinstance(tools, Mapping):
         named = [(str(name), given) for name, given in tools.items()]
     else:

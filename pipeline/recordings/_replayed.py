@@ -94,7 +94,7 @@ class _Body:
     """The reads, each when it is due; waiting blocks the thread."""
 
     phase: str | None = None
-    reusable = False
+    client = None
 
     def __init__(self, reads: Sequence[RecordedRead], end: RecordedEnd, rate: float) -> None:
         self._reads, self._end, self._rate = reads, end, rate

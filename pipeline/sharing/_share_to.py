@@ -11,6 +11,7 @@ from reactivex import Observable, abc
 from reactivex.internal import default_error, noop
 from reactivex.scheduler import CurrentThreadScheduler, VirtualTimeScheduler
 
+from operators._leavable import Leavable
 from operators._operator import on_trampoline
 from pipeline.sharing._lanes import Direct, Lane, Queued, log
 from pipeline.sharing._passing import Passing
@@ -73,7 +74,7 @@ def share_to(*sinks: Sink | Paced, drain_seconds: float | None = 30.0) -> Callab
     return lambda source: _Shared(source, given, drain_seconds)
 
 
-class _Shared(Observable[T]):
+class _Shared(Leavable[T]):
     def __init__(self, source: Observable[T], sinks: Sequence[Calls | Paced], drain_seconds: float | None) -> None:
         super().__init__()
         self._source, self._sinks, self._drain_seconds = source, sinks, drain_seconds

@@ -31,8 +31,8 @@ class Body(Protocol):
         ...
 
     @property
-    def reusable(self) -> bool:
-        """It has a connection that can be used again when it was read to its end."""
+    def client(self) -> object:
+        """What will use its connection again when it was read to its end; None if nothing will."""
         ...
 
     def open(self, spy: Spy | None, /) -> Iterator[bytes]:
@@ -44,6 +44,11 @@ class Body(Protocol):
 
     def cut(self) -> None:
         """Make a read that blocks end at once, as far as that is possible; called from another thread."""
+
+
+_draining: dict[int, set[threading.Event]] = {}
+"""One for each stream that has ended and whose connection will be free in a moment, by the id of the client."""
+_draining_lock = threading.Lock()
 
 
 class BlockingSource(Source):
@@ -58,15 +63,15 @@ class BlockingSource(Source):
         if isinstance(scheduler, Gate):
             reading.schedule_next(scheduler)
         else:
-            _free(scheduler or CurrentThreadScheduler.singleton()).schedule(lambda *_: reading.run())
+            free(scheduler or CurrentThreadScheduler.singleton()).schedule(lambda *_: reading.run())
         return reading
 
 
-def _free(scheduler: abc.SchedulerBase) -> abc.SchedulerBase:
+def free(scheduler: abc.SchedulerBase) -> abc.SchedulerBase:
     """The scheduler, or one like it on another thread if its only thread will have to bring the dispose.
 
     `subscribe_on(NewThreadScheduler())`, or a ThreadPoolScheduler, subscribes on a thread made for that and disposes on it
-    too: a read that blocks there could not be left.
+    too: what blocks there could not be left.
     """
     if isinstance(scheduler, EventLoopScheduler) and scheduler._exit_if_empty:  # noqa: SLF001
         return EventLoopScheduler(scheduler._thread_factory, exit_if_empty=True)  # noqa: SLF001
@@ -79,7 +84,8 @@ class _Reading(Subscription):
         self._reads: Iterator[bytes] | None = None
         self._thread: int | None = None  # the thread that runs a step now
         self._waiting = False  # and waits for its read
-        self._opened = self._left = self._finishing = self._closed = False
+        self._opened = self._left = self._closed = False
+        self._drained: threading.Event | None = None  # the body is read on, and it will be set when that is over
         self._broken: Exception | None = None  # what abort() was called with
         self._lock = threading.Lock()
 
@@ -133,11 +139,12 @@ class _Reading(Subscription):
         if spy is not None:
             spy.read(read)
         self._observer.on_next(read)
-        if self._finishing and self._body.reusable:
+        if self._drained is not None:
             self._drain()
         return not self._left
 
     def _open(self) -> Iterator[bytes]:
+        _until_drained(self._body.client)
         self._opened = True
         if self._guard is not None:
             self._guard.started(self.abort)
@@ -178,7 +185,8 @@ class _Reading(Subscription):
         return True
 
     def finish(self) -> None:
-        self._finishing = True
+        if self._body.client is not None and self._thread == threading.get_ident():
+            self._drained = _begin_drain(self._body.client)
         self.dispose()
 
     def dispose(self) -> None:
@@ -198,5 +206,31 @@ class _Reading(Subscription):
             self._guard.stopped()
         with contextlib.suppress(Exception):  # it is gone, and that is what was wanted
             self._body.close()
+        if self._drained is not None:
+            _end_drain(self._body.client, self._drained)
         if self._opened and self._observer.spy is not None:
             self._observer.spy.closed(error)
+
+
+def _begin_drain(client: object) -> threading.Event:
+    drained = threading.Event()
+    with _draining_lock:
+        _draining.setdefault(id(client), set()).add(drained)
+    return drained
+
+
+def _end_drain(client: object, drained: threading.Event) -> None:
+    with _draining_lock:
+        found = _draining[id(client)]
+        found.discard(drained)
+        if not found:
+            del _draining[id(client)]
+    drained.set()
+
+
+def _until_drained(client: object) -> None:
+    """Wait for the connections of streams that have ended: they come sooner than a new one would be made."""
+    with _draining_lock:
+        found = list(_draining.get(id(client), ()))
+    for drained in found:
+        drained.wait(2 * DRAIN_SECONDS)

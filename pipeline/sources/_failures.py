@@ -17,6 +17,7 @@ _LOST = frozenset(
     }
 )
 _UNMADE = frozenset({"ConnectError", "NewConnectionError", "ConnectionRefusedError", "ClientConnectorError"})
+_LIMITS = {"ConnectTimeout": "connect", "PoolTimeout": "pool", "WriteTimeout": "write"}
 _GARBLED = frozenset({"DecodingError", "ContentDecodingError", "DecodeError"})
 
 
@@ -40,10 +41,10 @@ def as_stream_error(error: Exception, phase: str | None = None) -> Exception:
     said = str(error) or type(error).__name__
     found: StreamError
     if names & _TIMEOUT:
-        connecting = "ConnectTimeout" in names or "PoolTimeout" in names
-        timeout = StreamTimeout(f"nothing came for too long: {said}")
-        timeout.phase = "connect" if connecting else phase
-        found = timeout
+        limit = next((limit for name, limit in _LIMITS.items() if name in names), "read")
+        phase = "connect" if limit in {"connect", "pool"} else phase
+        found = timeout = StreamTimeout(_timed_out(limit, phase, _seconds(error, limit), said))
+        timeout.phase = phase
     elif names & _GARBLED:
         found = ProtocolError(f"the body cannot be decompressed: {said}")
     elif names & _LOST:
@@ -52,3 +53,18 @@ def as_stream_error(error: Exception, phase: str | None = None) -> Exception:
         return error
     found.__cause__ = error
     return found
+
+
+def _timed_out(limit: str, phase: str | None, seconds: float | None, said: str) -> str:
+    if phase == "connect":
+        what = "no connection was free" if limit == "pool" else "no connection was made"
+    else:
+        what = "no response came" if phase == "first" else "nothing came"
+    return f"{what} for {seconds:g} s" if seconds is not None else f"{what} for too long: {said}"
+
+
+def _seconds(error: Exception, limit: str) -> float | None:
+    """The limit that was reached, from the request that an error of httpx carries, where it carries one."""
+    extensions = getattr(getattr(error, "_request", None), "extensions", None) or {}
+    found = extensions.get("timeout", {}).get(limit)
+    return found if isinstance(found, (int, float)) else None

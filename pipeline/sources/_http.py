@@ -51,6 +51,12 @@ def is_async(client: Client) -> bool:
     return inspect.iscoroutinefunction(getattr(client, "send", None))
 
 
+def has_own_timeouts(client: Client) -> bool:
+    """Does it have others than the five seconds that a client of httpx has when nobody said anything?"""
+    given: Any = getattr(client, "timeout", None)
+    return not hasattr(given, "as_dict") or given.as_dict() != httpx.Timeout(5.0).as_dict()
+
+
 def request(
     url: str,
     *,
@@ -136,10 +142,9 @@ _STEPS = (
 
 
 class _BlockingBody:
-    reusable = True
-
     def __init__(self, asked: _Asked) -> None:
         self.phase: str | None = "first"
+        self.client = asked.client
         self._asked = asked
         self._response: Any = None
         self._was_cut = False

@@ -68,6 +68,7 @@ class _Inbox(abc.ObserverBase[T]):
 
     def dispose(self) -> None:
         self.ended = True
+        self.gate.tell()  # who waits in another thread or task
         if self.subscription is not None:
             self.subscription.dispose()
 

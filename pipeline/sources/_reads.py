@@ -90,7 +90,7 @@ class _Opened:
     """An iterator as a body."""
 
     phase = "idle"
-    reusable = False
+    client = None
 
     def __init__(self, begin: Callable[[], Iterator[bytes]]) -> None:
         self._begin = begin
@@ -154,10 +154,9 @@ def _status(response: Any) -> int:
 
 class _BlockingResponse:
     phase = "idle"
-    reusable = True
 
     def __init__(self, response: Any) -> None:
-        self._response = response
+        self._response = self.client = response
 
     def open(self, _spy: Spy | None, /) -> Iterator[bytes]:
         response, body = self._response, _body(self._response)

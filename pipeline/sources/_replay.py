@@ -14,7 +14,7 @@ from pipeline.sources._blocking import BlockingSource
 
 class _Replayed:
     phase = None
-    reusable = False
+    client = None
 
     def __init__(self, reads: Iterable[bytes]) -> None:
         self._reads = reads

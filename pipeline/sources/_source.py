@@ -7,10 +7,11 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from reactivex import Observable, abc
+from reactivex import abc
 from reactivex.internal import default_error, noop
 
 from operators import Spy, current_spy
+from operators._leavable import Leavable
 from operators._spy import under
 
 _sources = itertools.count(1)
@@ -55,7 +56,7 @@ class Subscription(abc.DisposableBase):
     def finish(self) -> None: ...
 
 
-class Source(Observable[bytes]):
+class Source(Leavable[bytes]):
     """A cold Observable of reads. Each subscription opens its own body."""
 
     def subscribe(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from reactivex import Observable
 from reactivex import operators as rx
-from reactivex.scheduler import ImmediateScheduler, NewThreadScheduler
+from reactivex.scheduler import ImmediateScheduler, NewThreadScheduler, ThreadPoolScheduler
 
 from operators import (
     Conversation,
@@ -529,6 +530,54 @@ def test_disposing_while_tools_run_with_a_blocking_client(blocking: Kind) -> Non
         assert names(sub)[-1] == "ToolCall"
 
 
+@pytest.mark.parametrize("scheduler", [NewThreadScheduler, lambda: ThreadPoolScheduler(2)])
+def test_disposing_a_conversation_that_was_moved_to_a_thread(blocking: Kind, scheduler: Any) -> None:
+    """Its thread is free to bring the dispose while tools run."""
+    slow, sub = Slow(), Sub()
+    with Upstream([slow.reply]) as server, blocking.client() as client:
+        talk = run_tools(BODY, slow.tools, base_url=server.url, client=client)
+        disposable = talk.pipe(rx.subscribe_on(scheduler())).subscribe(sub)
+        assert slow.began.wait(LONG)
+        disposable.dispose()
+        slow.let_go()
+        wait_for(lambda: not threads())
+        assert sub.ends == 0
+
+
+def test_ctrl_c_while_a_tool_is_awaited_cancels_it(blocking: Kind) -> None:
+    """Without anybody who disposes: `subscribe()` has not returned."""
+    cancelled = threading.Event()
+
+    async def slow() -> None:
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        try:
+            await asyncio.sleep(LONG)
+        finally:
+            cancelled.set()
+
+    with Upstream([calls(("a", "slow", "{}"))]) as server, blocking.client() as client:
+        with pytest.raises(KeyboardInterrupt):
+            run_tools(BODY, [slow], base_url=server.url, client=client).subscribe(Sub())
+        assert cancelled.wait(LONG)
+
+
+def test_results_are_pulled_as_they_come(blocking: Kind) -> None:
+    seen = threading.Event()
+
+    def slow() -> bool:
+        return seen.wait(LONG)
+
+    with (
+        Upstream(then(calls(PARIS, ("b", "slow", "{}")))) as server,
+        blocking.client() as client,
+        iterate(run_tools(BODY, [get_weather, slow], base_url=server.url, client=client)) as pulled,
+    ):
+        for found in pulled:
+            if isinstance(found, ToolResult):
+                seen.set()  # the first one is here while the second call runs
+                assert found.content in {"sunny in Paris", "true"}
+
+
 @pytest.mark.parametrize("from_thread", [False, True])
 def test_disposing_while_tools_run_with_an_async_client(looping: Kind, from_thread: bool) -> None:
     slow, sub = Slow(), Sub()
@@ -831,6 +880,8 @@ def test_a_spy_sees_rounds_and_their_tools(kind: Kind) -> None:
         ({"n": 2}, {}, ValueError, "n must be 1, not 2"),
         ({}, {"max_rounds": 0}, ValueError, "at least 1"),
         ({}, {"parallel": 0}, ValueError, "at least 1"),
+        ({}, {"max_seconds": 0}, ValueError, "above 0"),
+        ({}, {"approve": True}, TypeError, "approve is a function"),
         ({}, {"until": 1.0}, TypeError, "max_seconds"),
         ({}, {"base_url": "nowhere"}, ValueError, "base_url"),
         ({}, {"nonsense": 1}, TypeError, "nonsense"),

@@ -135,6 +135,15 @@ def raising_async(error: BaseException) -> Callable[[], Any]:
     return f
 
 
+class Unsayable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("it has no words")
+
+
+class Outcome(BaseException):
+    """As those of pytest, which are no Exceptions."""
+
+
 @pytest.mark.parametrize("make", [raising, raising_async])
 @pytest.mark.parametrize(
     ("error", "said"),
@@ -145,6 +154,8 @@ def raising_async(error: BaseException) -> Callable[[], Any]:
         (TimeoutError("slow"), "TimeoutError: slow"),
         (SystemExit(3), "SystemExit: 3"),
         (OSError("half \ud83d"), "OSError: half \ufffd"),
+        (Unsayable("no"), "Unsayable"),
+        (Outcome("skipped"), "Outcome: skipped"),
     ],
 )
 def test_what_a_tool_raises_is_its_answer(runner: Runner, make: Any, error: BaseException, said: str) -> None:
@@ -239,7 +250,7 @@ def test_a_result_that_cannot_be_written(runner: Runner) -> None:
         ("too dear", "Error: this call was not allowed: too dear"),
         ("", "Error: this call was not allowed"),
         (None, "Error: this call was not allowed"),
-        (1, "Error: this call was not allowed"),
+        (1, "Error: this call was not allowed: approve said 1"),
         (ValueError("unsure"), "Error: ValueError: unsure"),
     ],
 )

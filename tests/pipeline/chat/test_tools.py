@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import functools
 import json
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from datetime import date
 from typing import Annotated, Any, Literal, Optional, TypedDict
@@ -47,6 +48,11 @@ class Address(pydantic.BaseModel):
     street: Street
     others: list[Street] = []
     number: int = pydantic.Field(ge=1)
+
+
+class House:
+    def street_of(self, *, long: bool) -> str:
+        return "Rue de Rivoli" if long else "Rivoli"
 
 
 class Tree(pydantic.BaseModel):
@@ -278,6 +284,44 @@ def test_annotations_that_cannot_be_read_are_refused(annotation: str) -> None:
     f.__annotations__["city"] = annotation
     with pytest.raises(TypeError, match=r"^f\(city.*\): the annotation cannot be read"):
         tool(f)
+
+
+def test_constraints_of_pydantic_hold() -> None:
+    """Those that msgspec has too; in a Field, and beside it."""
+
+    def f(
+        days: Annotated[int, pydantic.Field(ge=1, le=3)], word: Annotated[str, pydantic.Field(pattern="^a")]
+    ) -> None: ...
+
+    assert properties(f) == {
+        "days": {"type": "integer", "minimum": 1, "maximum": 3},
+        "word": {"type": "string", "pattern": "^a"},
+    }
+    assert tool(f).check({"days": 3, "word": "ab"}) == {"days": 3, "word": "ab"}
+    with pytest.raises(ArgumentsError, match=r"<= 3 - at `\$.days`"):
+        tool(f).check({"days": 4, "word": "ab"})
+
+
+def test_what_would_be_called_wrongly_is_refused() -> None:
+    def default(days: int = pydantic.Field(3, ge=1)) -> None: ...
+
+    def several() -> Iterator[int]:
+        yield 1
+
+    async def more() -> AsyncIterator[int]:
+        yield 1
+
+    for function, why in (
+        (default, r"default\(days\): write Annotated"),
+        (House.street_of, "street_of is a method without its object"),
+        (several, "several yields"),
+        (more, "more yields"),
+    ):
+        with pytest.raises(TypeError, match=why):
+            tool(function)
+    assert tool(House().street_of).parameters["properties"] == {"long": {"type": "boolean"}}
+    with pytest.raises(TypeError, match="a list of functions or Tools"):
+        as_tools(default)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
