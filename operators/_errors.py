@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 class StreamError(Exception):
     """A stream broke. `kind` says how, `message` says what happened, `partial` holds everything that came before.
 
+    What came is kept by `completion()`, `run_tools()`, `message()` and `text()`; a chain without any of them has passed it
+    on and kept nothing, so `partial` is empty.
+
     `retryable` is a property of the kind of failure: would the same request have a chance? Where they are known: the
     provider's `code`, `type` and `param`, the HTTP `status`, `retry_after` in seconds, `request_id`, the `headers` of
     the response that speak of rate limits, and `conversation`, the messages of a tool conversation so far. The cause

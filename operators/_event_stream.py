@@ -8,9 +8,9 @@ from operators._calls import loads
 from operators._errors import LimitExceeded, NotEventStream, TruncatedError
 from operators._inband import error_of_body
 from operators._json_depth import JsonDepth
+from operators._lines import BOM, as_bytes
 from operators._operator import Out, Stage, operator
 
-BOM = b"\xef\xbb\xbf"
 _FIELD = re.compile(rb"[\r\n](?:data|event|id|retry)[:\r\n]")
 _SHOWN = 160
 
@@ -45,7 +45,7 @@ def event_stream(out: Out[bytes], *, limit: int | None = 64 * 1024 * 1024) -> St
         elif kind == "unsure":
             look_on(read)
         else:
-            head.extend(read)
+            head.extend(read if type(read) is bytes else as_bytes(read))
             if not kind and not (blank and not bytes(read).strip()):
                 begin()
             if kind == "page" and len(head) >= _SHOWN:

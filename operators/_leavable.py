@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
+import threading
+from collections import deque
 from typing import TypeVar
 
 from reactivex import Observable, abc
+from reactivex.internal.exceptions import SequenceContainsNoElementsError
+from reactivex.scheduler import NewThreadScheduler
 
 T = TypeVar("T")
 
@@ -13,34 +19,42 @@ class Leavable(Observable[T]):
     """An Observable whose `run()` can be interrupted."""
 
     def run(self, scheduler: abc.SchedulerBase | None = None) -> T:
-        """Block until the stream has ended, and return its last item; raises what it ended with.
+        """Block until the stream has ended, and return its last item.
 
-        Ctrl-C disposes it, where an Observable of reactivex goes on in its thread, unheard.
+        Raises what the stream ended with, SequenceContainsNoElementsError if it was empty. Ctrl-C disposes it, where an
+        Observable of reactivex goes on in its thread, unheard.
         """
-        kept = _Kept(self)
+        ended = threading.Event()
+        last: deque[T] = deque(maxlen=1)
+        errors: list[BaseException] = []
+        subscriptions: list[abc.DisposableBase] = []
+
+        def failed(error: BaseException) -> None:
+            errors.append(error)
+            ended.set()
+
+        def subscribe() -> None:
+            try:
+                subscriptions.append(
+                    self.subscribe(last.append, failed, ended.set, scheduler=scheduler or NewThreadScheduler())
+                )
+            except BaseException as error:  # raised where it is waited for
+                failed(error)
+
+        # In a thread, so that an interrupt can come at no time at which there is a stream and no way to leave it.
+        context = contextvars.copy_context()
+        subscribing = threading.Thread(target=context.run, args=(subscribe,), daemon=True, name="rxchat run")
         try:
-            return kept.run(scheduler)
+            subscribing.start()
+            ended.wait()
         except BaseException:
-            if kept.subscription is not None:
-                kept.subscription.dispose()
+            with contextlib.suppress(RuntimeError):  # it has not been started
+                subscribing.join(timeout=1)
+            for subscription in subscriptions:
+                subscription.dispose()
             raise
-
-
-class _Kept(Observable[T]):
-    """Keeps the subscription that `run()` makes."""
-
-    def __init__(self, source: Observable[T]) -> None:
-        super().__init__()
-        self._source = source
-        self.subscription: abc.DisposableBase | None = None
-
-    def subscribe(
-        self,
-        on_next: abc.ObserverBase[T] | abc.OnNext[T] | None = None,
-        on_error: abc.OnError | None = None,
-        on_completed: abc.OnCompleted | None = None,
-        *,
-        scheduler: abc.SchedulerBase | None = None,
-    ) -> abc.DisposableBase:
-        self.subscription = self._source.subscribe(on_next, on_error, on_completed, scheduler=scheduler)
-        return self.subscription
+        if errors:
+            raise errors[0]
+        if not last:
+            raise SequenceContainsNoElementsError
+        return last[0]

@@ -46,7 +46,7 @@ def lines(out: Out[bytes], *, limit: int | None = 64 * 1024 * 1024) -> Stage[byt
     def on_next(read: bytes) -> None:
         nonlocal after_cr
         if type(read) is not bytes:
-            read = _as_bytes(read)
+            read = as_bytes(read)
         if not started:
             begun = begin(read)
             if begun is None:
@@ -94,9 +94,10 @@ def lines(out: Out[bytes], *, limit: int | None = 64 * 1024 * 1024) -> Stage[byt
         out.on_next(bytes(tail))
 
 
-def _as_bytes(read: object) -> bytes:
+def as_bytes(read: object) -> bytes:
+    """A read, which may be another kind of bytes."""
     if isinstance(read, (bytes, bytearray, memoryview)):
         return bytes(read)
     raise TypeError(
-        f"lines() takes reads of bytes, got {type(read).__name__}; text must not be decoded before it is cut into lines"
+        f"a read is bytes, not {type(read).__name__}; a body must not be decoded to text before it is cut into lines"
     )

@@ -139,6 +139,8 @@ class Fused(Leavable[T]):
             names, kernels = tuple(name for name, _ in named), tuple(kernel for _, kernel in named)
         start = functools.partial(run.start, self.source, names, kernels, cast(Step, on_next or _nothing))
         on_trampoline(start)
+        if run.raised is not None:  # by the subscriber, and a source that ran on the trampoline has eaten it
+            raise run.raised
         return run
 
 

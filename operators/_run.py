@@ -71,11 +71,12 @@ class Run(abc.DisposableBase):
         "_names",
         "_on_completed",
         "_on_error",
-        "_raised",
+        "_redact",
         "_running",
         "_scheduler",
         "_stopped",
         "_upstream",
+        "raised",
         "shared",
         "watchers",
     )
@@ -91,8 +92,9 @@ class Run(abc.DisposableBase):
         self._running = 0  # calls from upstream that are inside a stage; more than one when a sink feeds the source
         self._stopped = self._finishing = False
         self._upstream: abc.DisposableBase | None = None
-        self._raised: Exception | None = None
+        self.raised: Exception | None = None  # what the subscriber raised
         self._lanes: Lanes | None = None
+        self._redact: Callable[[Exception | None], None] = _ignore
         self.watchers: list[Spy] = []  # spies that stages of this chain have set on what is above it
         self.shared: dict[object, Any] = {}  # what a stage leaves for another one of the same subscription
 
@@ -100,6 +102,7 @@ class Run(abc.DisposableBase):
 
     def start(self, source: Observable[Any], names: Sequence[str], kernels: Sequence[Kernel], on_next: Step) -> None:
         """Fold the kernels, from the subscriber up, and subscribe to the source."""
+        self._redact = getattr(source, "redact", _ignore)  # of a source that has secrets
         spy = current_spy()
         self._lanes = lanes = spy.chain(tuple(names)) if spy is not None else None
         self._names = names
@@ -152,8 +155,8 @@ class Run(abc.DisposableBase):
             lanes.subscribed()
         if self._stopped:  # a source that emits inside subscribe has come to its end before we knew how to leave it
             self._release()
-        if self._raised is not None:  # and has eaten what the subscriber raised
-            raise self._raised
+        if self.raised is not None:  # and has eaten what the subscriber raised
+            raise self.raised
 
     def _to_subscriber(self, on_next: Step) -> Step:
         def deliver(value: Any) -> None:
@@ -207,7 +210,7 @@ class Run(abc.DisposableBase):
         except _Stop:
             pass
         except _Raised as left:
-            self._raised = left.error
+            self.raised = left.error
             raise left.error from None
         finally:
             self._running -= 1
@@ -230,7 +233,7 @@ class Run(abc.DisposableBase):
             self._show_end(0, error)
             self._end(0, error)
         except _Raised as left:
-            self._raised = left.error
+            self.raised = left.error
             raise left.error from None
         except BaseException:
             self._leave()
@@ -276,7 +279,8 @@ class Run(abc.DisposableBase):
         A stage sees a completion as its yield returning, an error as its yield raising; what it raises, or that it
         returns, is what the next one gets.
         """
-        generators = self._generators
+        generators, redact = self._generators, self._redact
+        redact(error)
         while position < len(generators):
             generator, generators[position] = generators[position], None
             position += 1
@@ -292,6 +296,7 @@ class Run(abc.DisposableBase):
             except _Stop:  # the stream was ended further down, or the subscriber left
                 return
             except Exception as its_own:
+                redact(its_own)
                 error = its_own
             else:
                 generator.close()

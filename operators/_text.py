@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from operators._events import Event, Restarted, RoundStarted, TextDelta
+from operators._errors import StreamError
+from operators._events import Event, Message, Restarted, RoundStarted, TextDelta
 from operators._operator import Out, Stage, operator
 
 
@@ -11,7 +12,7 @@ def text(out: Out[str], *, choice: int = 0) -> Stage[Event]:
     r"""From events to the whole text of one choice, once, on completion; "" if there was none.
 
     `completion(body).pipe(text()).run()` blocks until it is there, `await completion(body, client=client).pipe(text())`
-    awaits it; both raise the stream's error. For text as it grows, `select(TextDelta)`. Of a tool conversation it is
+    awaits it; both raise the stream's error, whose `partial` has the text that came. For text as it grows, `select(TextDelta)`. Of a tool conversation it is
     the text of the last round.
 
         TextDelta('H')  TextDelta('i')  |
@@ -32,5 +33,10 @@ def text(out: Out[str], *, choice: int = 0) -> Stage[Event]:
         elif isinstance(event, (RoundStarted, Restarted)):
             parts.clear()
 
-    yield on_next
+    try:
+        yield on_next
+    except StreamError as error:
+        if parts and not error.partial:
+            error.partial = (Message(choice=choice, text="".join(parts)),)
+        raise
     out.on_next("".join(parts))

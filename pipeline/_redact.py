@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+from operators import StreamError
 
 MASK = "***"
 
@@ -75,6 +77,30 @@ def redact_text(text: str, secrets: Iterable[str] = ()) -> str:
     for pattern in _PATTERNS:
         text = pattern.sub(rf"\1{MASK}", text)
     return text
+
+
+def secrets_of(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
+    """What a request carries that nothing may show, should the server repeat it.
+
+    A value of less than six characters is none: it is a part of any word.
+
+    >>> secrets_of("https://me:pass-word@host/?api-key=abcdef&v=1", {"authorization": "Bearer 123456", "accept": "*/*"})
+    ('abcdef', 'pass-word', '123456')
+    """
+    parts = urlsplit(url)
+    found = [value for name, value in parse_qsl(parts.query) if is_secret(name)]
+    found += [unquote(parts.password)] if parts.password else []
+    found += [value.rpartition(" ")[2] for name, value in headers.items() if is_secret(name)]
+    return tuple(value for value in found if len(value) >= 6)
+
+
+def redact_error(error: StreamError, secrets: Iterable[str]) -> None:
+    """Take the secrets out of what an error says."""
+    error.message = redact_text(error.message, secrets)
+    error.args = (error.message,)
+    for name in ("code", "type", "param"):
+        if isinstance(value := getattr(error, name), str):
+            setattr(error, name, redact_text(value, secrets))
 
 
 def is_secret(name: str) -> bool:

@@ -12,7 +12,7 @@ from operators import Event, Operator
 from pipeline.chat._decode import chain
 from pipeline.chat._patience import Patience, patient
 from pipeline.chat._retry import Attempts, Retry
-from pipeline.chat._story import Story, kept, led_by_started, secrets_of
+from pipeline.chat._story import Story, kept, led_by_started
 from pipeline.sources._http import Client, endpoint, has_own_timeouts, is_async, request
 from pipeline.sources._timeouts import Timeouts
 
@@ -45,11 +45,14 @@ def completion(
     Started is held back until the first other event. A failed attempt is made again as `retry` says, while nothing
     visible has been emitted. Ends with completion or with one StreamError, whose `partial` holds all that came.
 
-    Raises TypeError for a body that is no mapping, ValueError for a base_url that is no http URL and for a key that no
+    Raises TypeError for a body that is no mapping and for other options of the wrong type, ValueError for a base_url that is no http URL and for a key that no
     header can hold.
 
         text = completion({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).pipe(text()).run()
     """
+    for name, given, kind in (("timeouts", timeouts, Timeouts), ("retry", retry, Retry)):
+        if not isinstance(given, kind):
+            raise TypeError(f"{name} is a {kind.__name__}(…), not {given!r}")
     if not isinstance(body, Mapping):
         raise TypeError(f"body is the request as a dict, with its model and messages; not {type(body).__name__}")
     url = endpoint(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI, "chat/completions")
@@ -61,14 +64,13 @@ def completion(
             raise ValueError(
                 f"the header {name} has characters that no header can have; is there a line break in it, or in api_key?"
             )
-    secrets = secrets_of(url, {**getattr(client, "headers", {}), **sent_headers})
     looping = client is not None and is_async(client)
     limits = None if timeouts is _DEFAULT_TIMEOUTS and client is not None and has_own_timeouts(client) else timeouts
     sent = {**body, "stream": True}
     choices = body.get("n")
 
     def attempt(_number: int) -> Observable[Event]:
-        story = Story(secrets)
+        story = Story()
         watched = until is not None or (limits and (limits.first_content or limits.idle_content))
         patience = Patience(limits or Timeouts(), until, looping=looping) if watched else None
         reads = request(

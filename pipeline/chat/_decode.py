@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import operators
 from operators import Event, Operator, chunks, deltas, event_stream, lines, payloads, sse
 from operators._chunks import Policy
@@ -41,6 +43,8 @@ def chain(
     choices: int | None = None,
 ) -> Operator[bytes, Event]:
     """What decode() is made of; `choices` is how many were asked for."""
+    if errors not in (known := get_args(Policy)):
+        raise ValueError(f"decode(errors=…) is one of {', '.join(known)}; not {errors!r}")
     made = (
         event_stream()
         .then(lines())

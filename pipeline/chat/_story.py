@@ -2,51 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from urllib.parse import parse_qsl, unquote, urlsplit
-
 from operators import Event, NotEventStream, Out, Stage, Started, StreamError, operator
 from operators._assembly import Assembly
-from pipeline._redact import is_secret, redact_text
 from pipeline.sources._http_errors import describe
 
 
 class Story:
     """The head of the response of one attempt."""
 
-    def __init__(self, secrets: tuple[str, ...] = ()) -> None:
+    def __init__(self) -> None:
         self.status: int | None = None
         self.headers: dict[str, str] = {}
-        self.secrets = tuple(secret for secret in secrets if len(secret) >= 6)  # a shorter one is a part of any word
 
     def answered(self, status: int, headers: dict[str, str]) -> None:
         self.status, self.headers = status, headers
 
     def complete(self, error: StreamError) -> None:
-        """Add to an error what the head of the response says, and take the secrets out of it."""
+        """Add to an error what the head of the response says."""
         if isinstance(error, NotEventStream):
             error.status = self.status
             kind = self.headers.get("content-type", "no content-type")
             error.message = f"{error.message} (HTTP {self.status}, {kind})"
         describe(error, self.headers)
-        error.message = redact_text(error.message, self.secrets)
-        error.args = (error.message,)
-        for name in ("code", "type", "param"):
-            if isinstance(value := getattr(error, name), str):
-                setattr(error, name, redact_text(value, self.secrets))
-
-
-def secrets_of(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
-    """What a request carries that no error may show, should the server repeat it.
-
-    >>> secrets_of("https://me:pass-word@host/?api-key=abcdef&v=1", {"authorization": "Bearer 123456", "accept": "*/*"})
-    ('abcdef', 'pass-word', '123456')
-    """
-    parts = urlsplit(url)
-    found = [value for name, value in parse_qsl(parts.query) if is_secret(name)]
-    found += [unquote(parts.password)] if parts.password else []
-    found += [value.rpartition(" ")[2] for name, value in headers.items() if is_secret(name)]
-    return tuple(found)
 
 
 @operator

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 
 import typer
 
 from pipeline.commands._chat import chat
 from pipeline.commands._demo import demo
+from pipeline.commands._marbles import marbles
 from pipeline.commands._parse import parse
 from pipeline.commands._recordings import diff, record, replay
 from pipeline.commands._watch import watch
@@ -23,12 +25,13 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Streaming chat completions, from the bytes of any OpenAI-compatible server to events.",
 )
-for command in (chat, parse, demo, record, replay, diff, watch):
+for command in (chat, parse, demo, record, replay, diff, marbles, watch):
     app.command()(command)
 
 
 def main() -> None:
     """Run a command. Exit status: 0 done, 1 the stream broke, 2 wrong usage, 130 interrupted."""
+    logging.getLogger("rxchat").addHandler(logging.NullHandler())  # a sink shows it, in whose lines nobody should write
     try:
         app()
     except KeyboardInterrupt:

@@ -97,5 +97,5 @@ def _tool(given: str) -> Tool:
     try:
         found = getattr(importlib.import_module(module), name)
         return next(iter(as_tools([found]).values()))
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        wrong(f"--tool {given}: {error}")
+    except Exception as error:  # a module may raise anything while it is imported
+        wrong(f"--tool {given}: {type(error).__name__}: {error}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from pathlib import Path
 from typing import Any, NoReturn
 
 import msgspec
@@ -61,13 +62,23 @@ def show(stream: Observable[Event], *, as_json: bool, **options: Any) -> None:
 def complain(error: Exception) -> None:
     """Say on stderr what went wrong, in one line."""
     kind = f"{error.kind}: " if isinstance(error, StreamError) else ""
-    sys.stderr.write(f"rxchat: {kind}{error}\n")
+    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    sys.stderr.write(f"rxchat: {kind}{error}{notes}\n")
 
 
 def wrong(message: str) -> NoReturn:
     """Wrong usage: say so, and exit with 2."""
     sys.stderr.write(f"rxchat: {message}\n")
     raise typer.Exit(2)
+
+
+def must_be_there(*files: str | Path) -> None:
+    """Files, or pipes with a name, such as `<(curl -N …)` makes."""
+    for file in files:
+        if not Path(file).exists():
+            wrong(f"there is no file {str(file)!r}")
+        if Path(file).is_dir():
+            wrong(f"{str(file)!r} is a folder, not a file")
 
 
 def verbose(*, on: bool) -> None:

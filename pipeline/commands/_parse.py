@@ -12,7 +12,7 @@ import typer
 
 from operators import Message, StreamError, message
 from pipeline.chat._decode import decode
-from pipeline.commands._output import complain, show, wrong
+from pipeline.commands._output import complain, must_be_there, show, wrong
 from pipeline.sources._reads import reads
 
 
@@ -43,10 +43,9 @@ def parse(
         if sys.stdin.isatty():
             wrong("give a file, or a body on stdin: curl -N … | rxchat parse")
         source = reads(sys.stdin.buffer)
-    elif Path(file).is_file():
-        source = reads(Path(file))
     else:
-        wrong(f"there is no file {file!r}")
+        must_be_there(file)
+        source = reads(Path(file))
     events = source.pipe(decode(think_tags=think_tags, cumulative=cumulative, extras=extras, errors=errors.value))
     if not whole:
         show(events, as_json=as_json, **({} if as_json else {"clock": None}))

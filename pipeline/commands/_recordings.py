@@ -10,7 +10,7 @@ import typer
 
 from pipeline.chat._decode import decode
 from pipeline.commands._asking import AsJson, BaseUrl, Idle, Model, Params, Retries, System, Tools, WithUsage, asked
-from pipeline.commands._output import show, wrong
+from pipeline.commands._output import must_be_there, show, wrong
 from pipeline.recordings import diff as compare
 from pipeline.recordings import record as recorder
 from pipeline.recordings import replayed
@@ -68,7 +68,7 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """Play a recording again, with the same reads at the same times."""
-    _must_be(file)
+    must_be_there(file)
     try:
         source = replayed(file, speed=speed, stream=stream)
     except ValueError as error:
@@ -78,16 +78,10 @@ def replay(
 
 def diff(a: Recorded, b: Recorded) -> None:
     """Say where two recordings part, and how their times compare. Exit status 1 if they do."""
-    _must_be(a, b)
+    must_be_there(a, b)
     try:
         found = compare(a, b)
     except ValueError as error:
         wrong(str(error))
     typer.echo(str(found))
     raise typer.Exit(0 if found.same else 1)
-
-
-def _must_be(*files: Path) -> None:
-    for file in files:
-        if not file.is_file():
-            wrong(f"there is no file {str(file)!r}")

@@ -19,7 +19,7 @@ from pipeline.chat._completion import completion
 from pipeline.chat._decode import decode
 from pipeline.chat._run_tools import run_tools
 from pipeline.commands._demo import QUESTION, get_weather
-from pipeline.commands._output import wrong
+from pipeline.commands._output import must_be_there, wrong
 from pipeline.embedded import EmbeddedServerError, serve
 from pipeline.recordings import Recording, replayed
 from pipeline.sources._reads import reads
@@ -93,8 +93,7 @@ def _played(files: list[str], speed: float, pace: float) -> Iterator[tuple[str, 
             # unbuffered: a thread that waits in a buffered stdin would crash the interpreter on its way out
             yield "stdin", reads(open(0, "rb", buffering=0, closefd=False)).pipe(decode())  # noqa: SIM115
             continue
-        if not Path(file).is_file():
-            wrong(f"there is no file {file!r}")
+        must_be_there(file)
         recording, name = Recording.load(file), Path(file).name
         for one in recording.streams:
             events = replayed(recording, stream=one.number, speed=0 if recording.plain else speed).pipe(decode())

@@ -45,7 +45,8 @@ def record(
     r"""From what is subscribed to a recording of it: requests, heads of responses, and each read as it came.
 
     As a context manager it records whatever is subscribed inside, ready-made chains, retries and rounds too, each to its end
-    even if that comes after the `with`; as an operator, `completion(body).pipe(record(path))`, the one stream that it
+    even if that comes after the `with`, but nothing that another thread subscribes (`subscribe_on`), of which it warns if it
+    has recorded nothing; as an operator, `completion(body).pipe(record(path))`, the one stream that it
     stands under. Both begin the file anew; only its owner may read it. `replay(path)` plays it, `Recording.load(path)`
     reads it, and `pipeline/recordings/_format.py` tells the format.
 
@@ -78,9 +79,10 @@ class Record:
         self.path = path
         self._secrets, self._clock = secrets, clock
         self._left = ExitStack()
+        self._file: _File | None = None
 
     def __enter__(self) -> Self:
-        file = _File(self.path, self._clock, self._secrets)
+        self._file = file = _File(self.path, self._clock, self._secrets)
         self._left.callback(file.leave)
         looking, lane = current_spy(), _Lane(file)
         self._left.enter_context(watched_by(lane if looking is None else Spies(looking, lane)))
@@ -89,6 +91,11 @@ class Record:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if error is None and self._file is not None and self._file.streams == 0:
+            log.warning(
+                "nothing was subscribed here to be recorded in %s: what another thread subscribes is not seen",
+                self.path,
+            )
         self._left.close()
 
     def __call__(self, source: Observable[T]) -> Observable[T]:
@@ -115,7 +122,7 @@ class _File:
         self._path, self._clock = path, clock
         self._began = clock()
         self._lock = threading.Lock()
-        self._streams = self._running = 0
+        self.streams = self._running = 0
         self._leaving = self._broken = False
         self._fd: int | None = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND, 0o600)
         started = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
@@ -127,8 +134,8 @@ class _File:
 
     def new_stream(self) -> int:
         with self._lock:
-            self._streams += 1
-            return self._streams
+            self.streams += 1
+            return self.streams
 
     def write(self, line: AnyLine) -> None:
         data = encode(line)

@@ -52,7 +52,7 @@ def replayed(
     b'data: 1\n'
     b'\n'
     """
-    if speed != "virtual" and not 0 <= speed < float("inf"):
+    if speed != "virtual" and not (isinstance(speed, (int, float)) and 0 <= speed < float("inf")):  # type: ignore[redundant-expr]
         raise ValueError(f'speed is a number of at least 0, or "virtual"; not {speed!r}')
     if read_size is not None and read_size < 1:
         raise ValueError(f"read_size is a number of bytes of at least 1, not {read_size}")

@@ -45,7 +45,8 @@ def described(error: Exception) -> str:
         "request id": error.request_id,
     }
     details = "".join(f", {name} {value}" for name, value in known.items() if value is not None)
-    return "error: " + cut(redact_text(f"{error.message} ({error.kind}{details})"), ERROR_SHOWN)
+    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    return "error: " + cut(redact_text(f"{error.message} ({error.kind}{details}){notes}"), ERROR_SHOWN)
 
 
 def cut(text: str, length: int) -> str:

@@ -9,7 +9,7 @@ from typing import Literal, TypedDict, Unpack
 from reactivex import operators as ops
 from reactivex.subject import Subject
 
-from operators import Event, Message, Operator, Started, ToolCall, ToolCallDelta, Usage
+from operators import Event, Message, Operator, Started, StreamError, ToolCall, ToolCallDelta, Usage
 from operators._calls import loads
 from pipeline.chat._decode import decode
 from pipeline.sinks._callbacks import callbacks
@@ -63,7 +63,7 @@ class StreamParser:
         self._lines = _Lines()
         self._collected: Collected = collect()
         self._fed: Literal["lines", "reads"] | None = None
-        self._closed = False
+        self._over = ""
         self._reads.pipe(self._decoder, ops.do(self._collected)).subscribe(callbacks(**self._on))
 
     def feed(self, line: str | bytes) -> None:
@@ -74,20 +74,22 @@ class StreamParser:
         """
         self._expect("lines")
         for whole in self._lines.add(line.decode("utf-8", "replace") if isinstance(line, bytes) else line):
-            self._reads.on_next(whole)
+            self._give(whole)
 
     def feed_bytes(self, read: bytes) -> None:
         """Take one read, cut anywhere. A stream is fed with lines or with reads; RuntimeError for both."""
         self._expect("reads")
-        self._reads.on_next(read)
+        if isinstance(read, str):
+            raise TypeError("feed_bytes() takes a read as bytes; feed() takes a line as text")
+        self._give(read)
 
     def close(self) -> None:
         """The body has ended: what is pending is told, then on_done; or the error, if it ended too early."""
-        if self._closed:
+        if self._over:
             return
-        self._closed = True
+        self._over = "is closed"
         for whole in self._lines.rest():
-            self._reads.on_next(whole)
+            self._give(whole)
         self._reads.on_completed()
 
     @property
@@ -100,9 +102,18 @@ class StreamParser:
         """The text so far."""
         return self._collected.text
 
+    def _give(self, read: bytes) -> None:
+        try:
+            self._reads.on_next(read)
+        except StreamError:  # the stream has ended with it
+            raise
+        except BaseException:
+            self._over = "has ended, as a callback raised"
+            raise
+
     def _expect(self, kind: Literal["lines", "reads"]) -> None:
-        if self._closed:
-            raise RuntimeError("this parser is closed; reset() begins a new stream")
+        if self._over:
+            raise RuntimeError(f"this parser {self._over}; reset() begins a new stream")
         if self._fed not in {None, kind}:
             raise RuntimeError(f"this stream was fed with {self._fed}, not with {kind}; reset() begins a new one")
         self._fed = kind

@@ -54,8 +54,8 @@ _draining_lock = threading.Lock()
 class BlockingSource(Source):
     """Emits the reads of a body on the scheduler given to subscribe, else on the current thread."""
 
-    def __init__(self, make: Callable[[], Body], guard: Guard | None = None) -> None:
-        super().__init__()
+    def __init__(self, make: Callable[[], Body], guard: Guard | None = None, secrets: tuple[str, ...] = ()) -> None:
+        super().__init__(secrets)
         self._make, self._guard = make, guard
 
     def _start(self, observer: Observer, scheduler: abc.SchedulerBase | None) -> Subscription:

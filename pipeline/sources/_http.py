@@ -13,7 +13,7 @@ import httpx
 from reactivex import Observable
 
 from operators import Spy
-from pipeline._redact import is_secret, redact_headers, redact_url
+from pipeline._redact import redact_headers, redact_url, secrets_of
 from pipeline.sources._blocking import BlockingSource
 from pipeline.sources._http_errors import header_map, http_error, start_of, start_of_async
 from pipeline.sources._looping import LoopingSource
@@ -84,8 +84,8 @@ def request(
         raise TypeError(f"client is an httpx.Client or httpx.AsyncClient (or httpx2's), not {type(use).__name__}")
     what = _Asked(url, json, method, dict(headers or {}), use, timeouts, on_response)
     if is_async(use):
-        return LoopingSource(lambda: _AsyncBody(what), guard)
-    return BlockingSource(lambda: _BlockingBody(what), guard)
+        return LoopingSource(lambda: _AsyncBody(what), guard, what.secrets)
+    return BlockingSource(lambda: _BlockingBody(what), guard, what.secrets)
 
 
 class _Asked:
@@ -103,6 +103,7 @@ class _Asked:
     ) -> None:
         self.url, self.json, self.method, self.headers, self.client = url, json, method, headers, client
         self.timeouts, self.on_response = timeouts, on_response
+        self.secrets = secrets_of(url, {**header_map(getattr(client, "headers", {})), **self.headers})
 
     def build(self, spy: Spy | None, **extensions: Any) -> tuple[Any, dict[str, Any]]:
         """The client's request, and its timeouts as the transport looks them up: "read" is changed after the headers."""
@@ -113,7 +114,7 @@ class _Asked:
             self.method, self.url, json=self.json, headers=self.headers, extensions=extensions
         )
         if spy is not None:
-            spy.secrets([value for name, value in header_map(built.headers).items() if is_secret(name)])
+            spy.secrets(secrets_of(str(built.url), header_map(built.headers)))
             spy.request(self.method, redact_url(str(built.url)), redact_headers(header_map(built.headers)), self.json)
         return built, limits or {}
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncIterable, Callable, Iterable
 from types import TracebackType
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, BinaryIO, Generic, Protocol, TypeVar, overload
 
 from reactivex import Observable, abc
 
@@ -20,8 +21,6 @@ B = TypeVar("B")
 C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
-F = TypeVar("F")
-G = TypeVar("G")
 T = TypeVar("T")
 
 LIMIT = 65_536
@@ -204,26 +203,50 @@ class Pull(Generic[T]):
 _Op = Callable[[Observable[A]], Observable[B]]
 
 
+class _Response(Protocol):
+    @property
+    def headers(self) -> Any: ...
+
+
+_Bytes = Iterable[bytes] | AsyncIterable[bytes] | BinaryIO | os.PathLike[str] | _Response
+
+
 @overload
 def iterate(source: Observable[A], /, *, limit: int = ...) -> Pull[A]: ...  # pyright: ignore[reportOverlappingOverload]
 @overload
-def iterate(source: Any, /, *, limit: int = ...) -> Pull[bytes]: ...
+def iterate(source: Observable[A], a: _Op[A, B], /, *, limit: int = ...) -> Pull[B]: ...
 @overload
-def iterate(source: Any, a: _Op[Any, A], /, *, limit: int = ...) -> Pull[A]: ...
+def iterate(source: Observable[A], a: _Op[A, B], b: _Op[B, C], /, *, limit: int = ...) -> Pull[C]: ...
 @overload
-def iterate(source: Any, a: _Op[Any, A], b: _Op[A, B], /, *, limit: int = ...) -> Pull[B]: ...
-@overload
-def iterate(source: Any, a: _Op[Any, A], b: _Op[A, B], c: _Op[B, C], /, *, limit: int = ...) -> Pull[C]: ...
+def iterate(source: Observable[A], a: _Op[A, B], b: _Op[B, C], c: _Op[C, D], /, *, limit: int = ...) -> Pull[D]: ...
 @overload
 def iterate(
-    source: Any, a: _Op[Any, A], b: _Op[A, B], c: _Op[B, C], d: _Op[C, D], /, *, limit: int = ...
-) -> Pull[D]: ...
-@overload
-def iterate(
-    source: Any, a: _Op[Any, A], b: _Op[A, B], c: _Op[B, C], d: _Op[C, D], e: _Op[D, E], /, *, limit: int = ...
+    source: Observable[A], a: _Op[A, B], b: _Op[B, C], c: _Op[C, D], d: _Op[D, E], /, *, limit: int = ...
 ) -> Pull[E]: ...
 @overload
-def iterate(source: Any, /, *operators: Callable[[Any], Any], limit: int = ...) -> Pull[Any]: ...
+def iterate(source: _Bytes, /, *, limit: int = ...) -> Pull[bytes]: ...
+@overload
+def iterate(source: _Bytes, a: _Op[bytes, B], /, *, limit: int = ...) -> Pull[B]: ...
+@overload
+def iterate(source: _Bytes, a: _Op[bytes, B], b: _Op[B, C], /, *, limit: int = ...) -> Pull[C]: ...
+@overload
+def iterate(source: _Bytes, a: _Op[bytes, B], b: _Op[B, C], c: _Op[C, D], /, *, limit: int = ...) -> Pull[D]: ...
+@overload
+def iterate(
+    source: _Bytes, a: _Op[bytes, B], b: _Op[B, C], c: _Op[C, D], d: _Op[D, E], /, *, limit: int = ...
+) -> Pull[E]: ...
+@overload
+def iterate(
+    source: Observable[Any] | _Bytes,
+    a: _Op[Any, Any],
+    b: _Op[Any, Any],
+    c: _Op[Any, Any],
+    d: _Op[Any, Any],
+    e: _Op[Any, Any],
+    /,
+    *operators: Callable[[Any], Any],
+    limit: int = ...,
+) -> Pull[Any]: ...
 def iterate(source: Any, /, *operators: Callable[[Any], Any], limit: int = LIMIT) -> Pull[Any]:
     """From a stream that pushes to an iterator, blocking and async, that pulls.
 

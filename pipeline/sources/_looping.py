@@ -46,8 +46,10 @@ class AsyncBody(Protocol):
 class LoopingSource(Source):
     """Emits the reads of a body from a task on the loop that runs when it is subscribed."""
 
-    def __init__(self, make: Callable[[], AsyncBody], guard: Guard | None = None) -> None:
-        super().__init__()
+    def __init__(
+        self, make: Callable[[], AsyncBody], guard: Guard | None = None, secrets: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(secrets)
         self._make, self._guard = make, guard
 
     def _start(self, observer: Observer, scheduler: abc.SchedulerBase | None) -> Subscription:

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple, Protocol
 from reactivex import abc
 from reactivex.internal import default_error, noop
 
-from operators import Spy, current_spy
+from operators import Spy, StreamError, current_spy
 from operators._leavable import Leavable
 from operators._spy import under
+from pipeline._redact import redact_error
 
 _sources = itertools.count(1)
 
@@ -57,7 +58,11 @@ class Subscription(abc.DisposableBase):
 
 
 class Source(Leavable[bytes]):
-    """A cold Observable of reads. Each subscription opens its own body."""
+    """A cold Observable of reads. Each subscription opens its own body. No error shows its `secrets`."""
+
+    def __init__(self, secrets: tuple[str, ...] = ()) -> None:
+        super().__init__()
+        self._secrets = secrets
 
     def subscribe(
         self,
@@ -70,17 +75,28 @@ class Source(Leavable[bytes]):
         observer: Any = on_next
         if hasattr(observer, "on_next"):
             on_next, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
+        tell = on_error or default_error
+
+        def failed(error: Exception) -> None:
+            self.redact(error)
+            tell(error)
+
         spy = current_spy()
         own = spy and spy.scope("source", next(_sources))
         return self._start(
             Observer(
                 under(spy, on_next or noop),  # type: ignore[arg-type]
-                under(spy, on_error or default_error),
+                under(spy, failed),
                 under(spy, on_completed or noop),
                 own,
             ),
             scheduler,
         )
+
+    def redact(self, error: Exception | None) -> None:
+        """Take the secrets out of an error, of the source or of a stage of ours below it, before anybody sees it."""
+        if isinstance(error, StreamError):
+            redact_error(error, self._secrets)
 
     @abstractmethod
     def _start(self, observer: Observer, scheduler: abc.SchedulerBase | None) -> Subscription: ...

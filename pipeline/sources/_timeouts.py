@@ -28,7 +28,7 @@ class Timeouts(Struct, frozen=True):
     def __post_init__(self) -> None:
         for name in self.__struct_fields__:
             value = getattr(self, name)
-            if value is not None and not value > 0:
+            if value is not None and not (isinstance(value, (int, float)) and value > 0):
                 raise ValueError(f"Timeouts({name}=…) is a number of seconds above 0, or None; not {value!r}")
 
     def as_extension(self) -> dict[str, Any]:

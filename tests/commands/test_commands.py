@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -14,7 +15,8 @@ import pytest
 
 from pipeline.embedded import serve
 
-RECORDED = Path(__file__).parents[2] / "pipeline" / "embedded" / "recorded"
+ROOT = Path(__file__).parents[2]
+RECORDED = ROOT / "pipeline" / "embedded" / "recorded"
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +105,18 @@ class TestChat:
         assert says in done.stderr
         assert "Traceback" not in done.stderr
 
+    def test_a_tool_whose_module_breaks_is_said(self, tmp_path, monkeypatch):
+        (tmp_path / "broken.py").write_text("raise RuntimeError('no database')\n")
+        monkeypatch.chdir(tmp_path)
+        done = rxchat("chat", "hi", "--model", "m", "--tool", "broken:f", PYTHONPATH=str(ROOT))
+        assert (done.returncode, done.stderr) == (2, "rxchat: --tool broken:f: RuntimeError: no database\n")
+
+    def test_a_retry_is_said_once(self):
+        done = rxchat("chat", "hi", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--retries", "1")
+        assert done.returncode == 1
+        assert [line.partition(" in ")[0] for line in done.stderr.splitlines()][:1] == ["retrying"]
+        assert done.stderr.count("attempt") == 1
+
     def test_a_broken_stream_exits_with_1_and_says_why(self):
         done = rxchat("chat", "hi", "-m", "m", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0")
         assert done.returncode == 1
@@ -161,6 +175,17 @@ class TestParse:
         assert done.returncode == 1
         assert events_of(done.stdout)[0]["text"]
         assert "truncated" in done.stderr
+
+    def test_a_pipe_with_a_name_is_a_file_and_a_folder_is_none(self, tmp_path):
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        writing = threading.Thread(target=lambda: pipe.write_bytes((RECORDED / "text.sse").read_bytes()))
+        writing.start()
+        done = rxchat("parse", str(pipe))
+        writing.join()
+        assert (done.returncode, done.stdout[:5]) == (0, "It is")
+        done = rxchat("parse", str(tmp_path))
+        assert (done.returncode, done.stderr) == (2, f"rxchat: {str(tmp_path)!r} is a folder, not a file\n")
 
     def test_what_is_no_event_stream_is_said(self):
         done = rxchat("parse", stdin="<html>Sign in</html>")

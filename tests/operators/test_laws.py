@@ -12,7 +12,7 @@ import pytest
 import reactivex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from reactivex import Subject
+from reactivex import Observable, Subject
 from reactivex import operators as ops
 from reactivex.disposable import Disposable
 from reactivex.testing import TestScheduler
@@ -494,6 +494,19 @@ def summed_texts(out: Out[Any], log: list[Any]) -> Stage[Any]:
     yield out.on_next
     log.append("below flushed")
     out.on_next("flush")
+
+
+@pytest.mark.parametrize("source", [reactivex.of(1, 2), reactivex.from_iterable([1, 2])])
+def test_what_a_subscriber_raises_reaches_who_subscribes_through_sources_that_eat_it(source: Observable[int]) -> None:
+    """reactivex's own catch it, and hand it back to an observer that has been disposed by then."""
+
+    def bug(_: int) -> None:
+        raise Bug
+
+    with pytest.raises(Bug):
+        source.pipe(passed()).subscribe(bug)
+    with pytest.raises(Bug):
+        source.pipe(ops.map(lambda value: value), passed()).subscribe(bug)
 
 
 def test_a_stage_may_end_a_stream_that_has_ended(each_leavable_way: Way) -> None:

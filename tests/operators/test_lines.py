@@ -95,4 +95,4 @@ def test_other_kinds_of_bytes_are_taken_and_text_is_not() -> None:
     assert RUN([bytearray(b"a\n"), memoryview(b"b\n")], lines()).values == [b"a", b"b"]
     seen = RUN(["a\n"], lines())
     assert isinstance(seen.end, TypeError)
-    assert "lines() takes reads of bytes, got str" in str(seen.end)
+    assert "a read is bytes, not str" in str(seen.end)

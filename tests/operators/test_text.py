@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operators import ConnectionLost, Finish, Restarted, RoundStarted, TextDelta, text
+from operators import ConnectionLost, Finish, Message, Restarted, RoundStarted, TextDelta, text
 from tests.support import Way
 
 
@@ -22,7 +22,9 @@ def test_of_a_conversation_it_is_the_last_round(each_way: Way) -> None:
 
 
 def test_a_broken_stream_has_no_text(each_way: Way) -> None:
-    """Its error is passed on."""
+    """Its error is passed on, with the text that came; what a stage above has kept already is left as it is."""
     gone = ConnectionLost("gone")
-    seen = each_way.run([TextDelta("1")], text(), end=gone)
-    assert (seen.values, seen.end) == ([], gone)
+    seen = each_way.run([TextDelta("1"), TextDelta("2")], text(), end=gone)
+    assert (seen.values, seen.end, gone.partial) == ([], gone, (Message(text="12"),))
+    each_way.run([TextDelta("x")], text(), end=gone)
+    assert gone.partial == (Message(text="12"),)

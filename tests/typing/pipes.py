@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any, assert_type
 
+import httpx
 from reactivex import Observable
 from reactivex import operators as ops
 
@@ -34,7 +35,7 @@ from operators import (
     text,
     tool_calls,
 )
-from pipeline import decode, replay
+from pipeline import Pull, decode, iterate, replay
 
 body: Observable[bytes] = replay(b"")
 
@@ -117,7 +118,18 @@ def wrong_step(out: Out[str]) -> Stage[bytes]:
     yield on_next  # type: ignore[misc]  # the step takes another type than the stage says
 
 
+# ------------------------------------------------------------------ pulled
+
+assert_type(iterate(body), Pull[bytes])
+assert_type(iterate(events, message()), Pull[Message])
+assert_type(iterate([b"data: x"], lines(), sse()), Pull[ServerSentEvent])
+assert_type(iterate(httpx.get("http://localhost"), decode()), Pull[Event])
+
 # ------------------------------------------------------------------ what must be refused
+
+iterate(events, lines())  # type: ignore[arg-type]  # events are no bytes
+iterate(["data: x"])  # type: ignore[list-item]  # nor is text
+iterate([b"data: x"], deltas())  # type: ignore[arg-type]  # bytes are no chunks
 
 body.pipe(sse(), lines())  # type: ignore[misc]  # swapped
 body.pipe(lines(), payloads())  # type: ignore[misc]  # one is missing

@@ -374,3 +374,9 @@ def test_it_can_be_shared(kind: Kind) -> None:
 
         assert kind.run(make).text == "HelHellolo"
         assert len(server.calls) == 1
+
+
+@pytest.mark.parametrize(("option", "given"), [("retry", 3), ("timeouts", 5), ("timeouts", None)])
+def test_options_of_the_wrong_type_are_told_at_once(option: str, given: Any) -> None:
+    with pytest.raises(TypeError, match=rf"^{option} is a (Retry|Timeouts)\(…\), not {given}"):
+        completion(BODY, **{option: given})

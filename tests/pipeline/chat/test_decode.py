@@ -63,3 +63,8 @@ def test_an_event_without_its_blank_line_counts_or_does_not() -> None:
 def test_an_option_that_is_misspelt_is_told_where_it_stands(options: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument"):
         decode(**options)
+
+
+def test_a_wrong_policy_is_told_at_once() -> None:
+    with pytest.raises(ValueError, match="is one of raise, skip, emit; not 'ignore'"):
+        decode(errors="ignore")  # type: ignore[arg-type]

@@ -179,6 +179,28 @@ def test_the_clients_own_timeouts_count_when_none_are_given(kind: Kind) -> None:
     assert (sub.end.phase, sub.text) == ("idle", "Hel")
 
 
+def test_the_default_of_httpx_is_no_choice_of_anybodys(kind: Kind) -> None:
+    """Its five seconds are none for a model that thinks before it speaks."""
+    module = kind.module
+    for given, counts in (
+        (module.Timeout(5.0), 60),
+        (module.Timeout(5.0, read=7.0), 7.0),
+        (module.Timeout(None), None),
+    ):
+        found: list[Any] = []
+
+        def answer(asked: Any, found: list[Any] = found) -> Any:
+            found.append(asked.extensions["timeout"]["read"])
+            return module.Response(200, content=ANSWER)
+
+        kind.run(
+            lambda client: completion(BODY, base_url="http://host", client=client),
+            timeout=given,
+            transport=module.MockTransport(answer),
+        )
+        assert found == [counts]
+
+
 def test_given_timeouts_replace_the_clients_own_even_if_they_are_the_defaults(kind: Kind) -> None:
     def script(call: Call) -> None:
         assert not call.server.gone.wait(0.15)

@@ -18,6 +18,8 @@ from typing import Any
 import httpx
 import pytest
 import reactivex
+from reactivex import operators as ops
+from reactivex.scheduler import NewThreadScheduler
 
 from operators import ConnectionLost, Event, HttpError, StreamError, TextDelta, watched_by
 from pipeline import Retry, completion, decode, replay, run_tools
@@ -168,6 +170,16 @@ def test_streams_at_the_same_time_are_told_apart(tmp_path: Path) -> None:
     asyncio.run(_two_at_once(path))
     bodies = {stream.last.body for stream in Recording.load(path).streams}
     assert bodies == {b": %c1\n: %c2\ndata: [DONE]\n\n" % (name, name) for name in b"ab"}
+
+
+def test_it_warns_where_it_has_seen_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A context manager sees what its own thread subscribes."""
+    with record(tmp_path / "run.jsonl"):
+        replay(HELLO).subscribe()
+    assert caplog.messages == []
+    with record(tmp_path / "run.jsonl"):
+        replay(HELLO).pipe(ops.subscribe_on(NewThreadScheduler())).run()
+    assert ["what another thread subscribes" in said for said in caplog.messages] == [True]
 
 
 def test_sources_without_a_stream_are_numbered_as_they_come(tmp_path: Path) -> None:

@@ -225,8 +225,8 @@ def test_what_a_callback_raises_leaves_feed_and_ends_the_stream() -> None:
     parser.feed(data("a"))
     with pytest.raises(ZeroDivisionError):
         parser.feed("")
-    parser.feed(data("b"))
-    parser.feed("")
+    with pytest.raises(RuntimeError, match=r"has ended, as a callback raised; reset\(\) begins"):
+        parser.feed(data("b"))
     parser.close()
     assert errors == []
     assert parser.text == "a"
@@ -247,6 +247,8 @@ def test_reset_begins_anew_with_the_same_callbacks() -> None:
 
 
 def test_misuse_is_said() -> None:
+    with pytest.raises(TypeError, match=r"feed\(\) takes a line as text"):
+        StreamParser().feed_bytes("data: x")  # type: ignore[arg-type]
     parser = StreamParser()
     parser.feed(data("a", "stop"))
     with pytest.raises(RuntimeError, match="was fed with lines, not with reads"):

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+import httpx
 import pytest
+import reactivex
 from reactivex import Observable
 from reactivex import operators as ops
+from reactivex.internal.exceptions import SequenceContainsNoElementsError
 from reactivex.scheduler import NewThreadScheduler, ThreadPoolScheduler
 from reactivex.testing import TestScheduler
 
-from operators import Spy, watched_by
+from operators import ConnectionLost, Out, Spy, Stage, lines, operator, watched_by
 from pipeline import Timeouts, completion, decode, iterate, request
 from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS
 from tests.pipeline.wire import (
@@ -318,6 +322,52 @@ def test_two_streams_one_after_the_other_use_one_connection(kind: Kind, script: 
         subs = kind.runs(lambda client: completion(BODY, base_url=server.url, client=client), 2)
         assert [(sub.text, sub.completed) for sub in subs] == [("Hello", True)] * 2
         assert (len(server.calls), server.connections) == (2, 1)
+
+
+@pytest.mark.parametrize("run", [lambda stream: stream.run(), lambda stream: stream.pipe(ops.to_list()).run()])
+def test_streams_that_run_in_threads_of_their_own_use_one_connection_too(blocking: Kind, run: Any) -> None:
+    """`run()` is back before the thread that reads has seen the end of the body; the next request waits for that."""
+    with WireServer(ends_later) as server, blocking.client() as client:
+        for _ in range(5):
+            run(completion(BODY, base_url=server.url, client=client))
+        assert (len(server.calls), server.connections) == (5, 1)
+
+
+@operator
+def noted(out: Out[bytes], came: threading.Event) -> Stage[bytes]:
+    def on_next(read: bytes) -> None:
+        came.set()
+        out.on_next(read)
+
+    yield on_next
+
+
+@pytest.mark.parametrize("script", ANY_TIME)
+def test_ctrl_c_in_run_closes_the_connection(blocking: Kind, script: Script) -> None:
+    with WireServer(script) as server, blocking.client() as client:
+        came = server.asked if script in {says_nothing, half_a_head} else threading.Event()
+
+        def interrupt() -> None:
+            assert came.wait(LONG)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+        interrupting = threading.Thread(target=interrupt)
+        interrupting.start()
+        with pytest.raises(KeyboardInterrupt):
+            request(server.url, client=client).pipe(noted(came)).run()
+        interrupting.join()
+        assert server.gone.wait(SOON)
+
+
+def test_run_gives_the_last_item_or_raises(blocking: Kind) -> None:
+    with WireServer(answers(b"one\n", b"two\n")) as server, blocking.client() as client:
+        assert request(server.url, client=client).pipe(lines()).run() == b"two"
+    with pytest.raises(ConnectionLost):
+        request(server.url).run()
+    with pytest.raises(SequenceContainsNoElementsError):
+        request(server.url).pipe(ops.catch(reactivex.empty()), lines()).run()
+    with pytest.raises(RuntimeError, match="event loop"):
+        request(server.url, client=httpx.AsyncClient()).run()
 
 
 def test_an_answer_in_json_leaves_its_connection_too(kind: Kind) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -254,6 +255,33 @@ def test_closed_stays_closed(puller: Puller) -> None:
     assert (given.read, given.closed) == (1, True)
 
 
+def test_closing_wakes_who_waits_for_a_stream_that_says_nothing() -> None:
+    """In another thread, and in another task."""
+    pull = iterate(Subject[int]())
+    found: list[list[int]] = []
+    waiting = threading.Thread(target=lambda: found.append(list(pull)))
+    waiting.start()
+    while not (pull._inbox and pull._inbox.subscription):
+        time.sleep(0.001)
+    pull.close()
+    waiting.join(5)
+    assert found == [[]]
+
+    async def main() -> None:
+        pull = iterate(Subject[int]())
+
+        async def use() -> list[int]:
+            return [item async for item in pull]
+
+        using = asyncio.create_task(use())
+        await asyncio.sleep(0)
+        await pull.aclose()
+        async with asyncio.timeout(5):
+            assert await using == []
+
+    asyncio.run(main())
+
+
 def test_closed_before_it_began_it_reads_nothing(puller: Puller) -> None:
     given = puller.reads(b"a")
     pull = iterate(given)
@@ -320,7 +348,7 @@ def test_it_is_used_in_one_way_only() -> None:
 
 def test_what_cannot_be_read_is_told_at_once() -> None:
     with pytest.raises(TypeError, match="cannot read bytes from int"):
-        iterate(3)
+        iterate(3)  # type: ignore[call-overload]
 
 
 # ---------------------------------------------------------------------------------------------------------- hot streams

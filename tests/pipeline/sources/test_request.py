@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import socket
 import threading
+import traceback
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -15,9 +16,10 @@ import pytest
 from reactivex import operators as ops
 
 from operators import ConnectionLost, HttpError, ProtocolError, StreamTimeout
-from pipeline import Timeouts, request
+from pipeline import Timeouts, decode, request
+from pipeline.sinks import log
 from pipeline.sources._http import shared_client
-from tests.pipeline.wire import LONG, Call, Kind, Sub, WireServer, answers, says_and_waits, settled
+from tests.pipeline.wire import LONG, Call, Kind, Script, Sub, WireServer, answers, says_and_waits, settled
 
 
 def test_nothing_is_sent_before_subscribe_and_each_subscription_is_a_request(kind: Kind) -> None:
@@ -209,6 +211,7 @@ def test_no_head_within_first_is_a_timeout_of_the_first_byte(kind: Kind) -> None
         error = kind.run(lambda client: request(server.url, client=client, timeouts=Timeouts(first=0.05))).end
         assert server.gone.wait(1)
     assert (type(error), error.phase, error.kind) == (StreamTimeout, "first", "timeout")
+    assert str(error) == "no response came for 0.05 s"
     assert type(error.__cause__).__name__ == "ReadTimeout"
 
 
@@ -217,6 +220,7 @@ def test_no_read_within_idle_is_an_idle_timeout(kind: Kind) -> None:
         sub = kind.run(lambda client: request(server.url, client=client, timeouts=Timeouts(first=LONG, idle=0.05)))
         assert server.gone.wait(1)
     assert (sub.values, type(sub.end), sub.end.phase) == ([b"first"], StreamTimeout, "idle")
+    assert str(sub.end) == "nothing came for 0.05 s"
 
 
 def test_a_head_that_takes_longer_than_idle_is_waited_for(kind: Kind) -> None:
@@ -246,6 +250,7 @@ def test_a_server_that_does_not_accept_is_a_connect_timeout(kind: Kind) -> None:
         for one in waiting:
             one.close()
     assert (type(error), error.phase) == (StreamTimeout, "connect")
+    assert str(error) == "no connection was made for 0.1 s"
     assert type(error.__cause__).__name__ == "ConnectTimeout"
 
 
@@ -307,12 +312,56 @@ def test_a_slow_consumer_does_not_make_the_stream_idle(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("field", ["connect", "first", "idle", "first_content", "idle_content"])
-@pytest.mark.parametrize("wrong", [0, -1, float("nan")])
-def test_timeouts_are_above_zero(field: str, wrong: float) -> None:
+@pytest.mark.parametrize("wrong", [0, -1, float("nan"), "x"])
+def test_timeouts_are_above_zero(field: str, wrong: Any) -> None:
     with pytest.raises(
-        ValueError, match=rf"^Timeouts\({field}=…\) is a number of seconds above 0, or None; not {wrong}"
+        ValueError, match=rf"^Timeouts\({field}=…\) is a number of seconds above 0, or None; not {wrong!r}"
     ):
         Timeouts(**{field: wrong})
+
+
+# ------------------------------------------------------------------------------------------------- secrets
+
+MARKED = "marked-key-4711"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(answers(MARKED.encode(), status=401), id="HttpError"),
+        pytest.param(
+            answers(b'data: {"error":{"message":"%b","code":"%b"}}\n\n' % ((MARKED.encode(),) * 2)), id="ApiError"
+        ),
+        pytest.param(answers(b"<html>%b</html>" % MARKED.encode()), id="NotEventStream"),
+    ],
+)
+@pytest.mark.parametrize("where", ["header", "client", "url", "user"])
+def test_no_error_shows_a_key_that_the_server_repeats(
+    kind: Kind, script: Script, where: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Nor does a stage below that logs it, in a chain that was put together by hand."""
+    sink = log()
+    with WireServer(script) as server:
+        url = server.url.replace("http://", f"http://me:{MARKED}@") if where == "user" else server.url
+        url += f"?api-key={MARKED}" if where == "url" else ""
+        headers = {"authorization": f"Bearer {MARKED}"} if where == "header" else {}
+        options: Any = {"headers": {"x-api-key": MARKED}} if where == "client" else {}
+        error = kind.run(
+            lambda client: request(url, client=client, headers=headers).pipe(
+                decode(), ops.do_action(on_error=sink.on_error)
+            ),
+            **options,
+        ).end
+    shown = [str(error), repr(error), error.message, str(error.code), *traceback.format_exception(error), caplog.text]
+    assert MARKED not in "".join(shown)
+    assert "***" in str(error)
+
+
+def test_nor_does_a_bare_request(kind: Kind) -> None:
+    with WireServer(answers(MARKED.encode(), status=401)) as server:
+        url = f"{server.url}?api-key={MARKED}"
+        error = kind.run(lambda client: request(url, client=client)).end
+    assert (str(error), error.status) == ("***", 401)
 
 
 # ------------------------------------------------------------------------------------------------- its subscriber's errors
