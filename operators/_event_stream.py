@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from operators._bytes import BOM, as_bytes
 from operators._calls import loads
 from operators._errors import LimitExceeded, NotEventStream, TruncatedError
 from operators._inband import error_of_body
 from operators._json_depth import JsonDepth
-from operators._lines import BOM, as_bytes
 from operators._operator import Out, Stage, operator
 
 _FIELD = re.compile(rb"[\r\n](?:data|event|id|retry)[:\r\n]")

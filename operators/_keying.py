@@ -7,7 +7,8 @@ The rules, in the order in which they are read in `_owner`:
     a.  it has a new id *and* a name: another call at the same index (Gemini, some gateways send 0 for every call). But
         an opener that got no arguments and is followed at once by one with the same name was one call opened twice;
     b.  it has a new id and arguments when the arguments are whole: another call, whose name comes late;
-    c.  it names a call again when the arguments are whole: another call, sent without ids.
+    c.  it names a call again when the arguments are whole, and there are arguments beside the name or in the next piece:
+        another call, sent without ids. Of a call without a name it is the name that comes late.
 3.  A piece with an unknown index opens a call. But an id that is known says which call it is, whatever the index, if no
     call at that index came under the same id: there are gateways that count pieces, and gateways that send 0 for two
     calls at once. And a piece with neither an id nor a name goes on with a call: the one in that place, if it was opened
@@ -38,7 +39,7 @@ _WORDS = ("name", "arguments")
 
 
 class _Call:
-    __slots__ = ("begun", "checksum", "depth", "held", "id", "index", "key", "length", "name", "told")
+    __slots__ = ("again", "begun", "checksum", "depth", "held", "id", "index", "key", "length", "name", "told")
 
     def __init__(self, key: int, index: int | str | None) -> None:
         self.key, self.index = key, index
@@ -46,6 +47,7 @@ class _Call:
         self.told: str | None = None  # the id that its last piece with one had, whatever it was worth
         self.name = ""
         self.begun = False  # arguments have come
+        self.again = False  # when they were whole, it was named once more
         self.depth = JsonDepth()
         self.length = self.checksum = 0  # of the arguments: a repeat of them is known without keeping them
         self.held: dict[str, Any] | None = None  # arguments that came as an object
@@ -89,6 +91,8 @@ class Calls:
         arguments = function.get("input" if kind == "custom" else "arguments")
 
         call = self._owner(index, id_, name or "", arguments, position)
+        if call is not None and not id_ and not name and self._was_named_for_another(call, arguments):
+            name, call = call.name, None
         opened = call is None
         if call is None:
             call = self._open(index)
@@ -96,6 +100,8 @@ class Calls:
             call.index = index
             self._by_index[index] = call
         call.told = id_ or call.told
+        named_again = call.again or (bool(name) and not id_)
+        call.again = named_again and not _filled(arguments) and call.whole and call.held != {}
         if id_ and call.id is None and id_ not in self._by_id:
             call.id = id_
             self._by_id[id_] = call
@@ -148,7 +154,7 @@ class Calls:
             return None
         if last is None or self._starts_over(last, id_, name, arguments):
             return None
-        other = name and name != last.name and (last.begun or position > 0)
+        other = name and last.name not in {"", name} and (last.begun or position > 0)
         return None if other else last
 
     def _unfinished(self, index: int | str) -> _Call | None:
@@ -162,10 +168,15 @@ class Calls:
         """A call whose arguments are whole is named again: another one, unless all of it is said once more."""
         if not name or not call.whole:
             return False
-        if name == call.name and not _filled(arguments):
+        known = call.name in {"", name}
+        if known and not _filled(arguments):
             return False
-        same = id_ and id_ == call.id and name == call.name
+        same = id_ and id_ == call.id and known
         return not (same and (call.held == {} or self._repeats(call, arguments)))
+
+    def _was_named_for_another(self, call: _Call, arguments: Any) -> bool:
+        """Was the last name that a whole call got, without arguments, the beginning of a call that these arguments begin?"""
+        return call.again and _begins(arguments) and not self._repeats(call, arguments)
 
     def _open(self, index: int | str | None) -> _Call:
         call = _Call(len(self._calls), index)
@@ -228,6 +239,11 @@ class Calls:
 def _filled(arguments: Any) -> bool:
     """Do these arguments say anything?"""
     return bool(arguments.strip()) if isinstance(arguments, str) else arguments is not None
+
+
+def _begins(arguments: Any) -> bool:
+    """Can these be the first of a call's arguments?"""
+    return arguments.lstrip().startswith("{") if isinstance(arguments, str) else isinstance(arguments, dict)
 
 
 def _index(value: Any) -> int | str | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from operators._bytes import BOM, as_bytes
 from operators._errors import LimitExceeded
 from operators._operator import Out, Stage, operator
-
-BOM = b"\xef\xbb\xbf"
 
 
 @operator
@@ -92,12 +91,3 @@ def lines(out: Out[bytes], *, limit: int | None = 64 * 1024 * 1024) -> Stage[byt
         raise
     if tail:
         out.on_next(bytes(tail))
-
-
-def as_bytes(read: object) -> bytes:
-    """A read, which may be another kind of bytes."""
-    if isinstance(read, (bytes, bytearray, memoryview)):
-        return bytes(read)
-    raise TypeError(
-        f"a read is bytes, not {type(read).__name__}; a body must not be decoded to text before it is cut into lines"
-    )

@@ -175,10 +175,10 @@ def _think_tags(
         out.on_next(event)
 
     def flush(choice: int | None = None) -> None:
-        for index, splitter in splitters.items():
-            if choice is None or index == choice:
-                for part in splitter.flush():
-                    out.on_next(part)
+        held = splitters.values() if choice is None else [splitters[choice]] if choice in splitters else []
+        for splitter in held:
+            for part in splitter.flush():
+                out.on_next(part)
 
     try:
         yield on_next

@@ -26,55 +26,77 @@ from pipeline import decode
 from tests.support import COMPLETED, DECODE, WAYS, Seen, cuts
 
 RUN = WAYS[0].run
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {"errors": "skip"},
+    {"errors": "emit"},
+    {"extras": True},
+    {"flush": False},
+    {"think_tags": True, "cumulative": True},
+)
 
 
-def check_body(body: bytes, *, end: Any = COMPLETED) -> Seen:
-    """All the laws that need nothing but a body. Returns what the chain makes of it in one read."""
-    whole = outcome([body], *DECODE, end=end)
-    shown = written(whole)
-    sizes = {1, 2 + len(body) % 5, 64, 1 + len(body) // 2}
-    for size in sorted(sizes):
-        reads = cuts(body, size)
-        assert written(outcome(reads, *DECODE, end=end)) == shown, f"in reads of {size} bytes the chain says otherwise"
-        assert written(outcome(reads, decode(), end=end)) == shown, f"in reads of {size} bytes decode() says otherwise"
-    assert written(outcome([body], decode(), end=end)) == shown, "decode() says otherwise"
-    check_policies(body, whole, end)
-    check_calls(whole)
-    check_messages(body, whole, end)
-    return whole
+# ---------------------------------------------------------------------------------------------------------------- asking
 
 
 def outcome(reads: Iterable[bytes], *stages: Any, end: Any = COMPLETED) -> Seen:
-    """What came of it: exactly one end, and none that is outside the table."""
-    seen: Seen = RUN(list(reads), *stages, end=end)
+    """What came of it: exactly one end, and none that is outside the table. An error that ends it is given as its class,
+    for a new one each time: its partial is filled once."""
+    seen: Seen = RUN(list(reads), *stages, end=end if end == COMPLETED else end("gone"))
     assert seen.ends == 1
     assert seen.end == COMPLETED or (isinstance(seen.end, StreamError) and type(seen.end) is not StreamError), seen.end
-    if seen.end != COMPLETED:
-        str(seen.end).encode()
-        repr(seen.end).encode()
+    str(seen.end).encode()
+    repr(seen.end).encode()
     return seen
+
+
+def messages_of(seen: Seen) -> list[Message]:
+    """What message() made of it, or as much as there was before the error."""
+    return seen.values if seen.end == COMPLETED else list(seen.end.partial)
 
 
 def written(seen: Seen) -> list[tuple[str, bytes]]:
     """The events and the end as what can be compared, NaN too; all can be written as JSON, in UTF-8."""
-    end = ("completed", b"") if seen.end == COMPLETED else (type(seen.end).__name__, str(seen.end).encode())
-    return [*((type(event).__name__, msgspec.json.encode(event)) for event in seen.values), end]
+    return [*((type(event).__name__, msgspec.json.encode(event)) for event in seen.values), _end(seen)]
 
 
-def check_policies(body: bytes, whole: Seen, end: Any) -> None:
-    """What is left out or passed on ends no stream; unknown keys, where they are wanted, change nothing else."""
-    for errors in ("skip", "emit"):
-        assert not isinstance(outcome([body], decode(errors=errors), end=end).end, ProtocolError)
-    outcome([body], decode(think_tags=True, cumulative=True), end=end)
-    extra = outcome(cuts(body, 7), decode(extras=True), end=end)
-    known = Seen([event for event in whole.values if not isinstance(event, Unknown)], whole.end, 1)
-    assert written(Seen([event for event in extra.values if not isinstance(event, Unknown)], extra.end, 1)) == written(
-        known
-    )
+def _end(seen: Seen) -> tuple[str, bytes]:
+    return type(seen.end).__name__, str(seen.end).encode()
 
 
-def check_calls(whole: Seen) -> None:
-    """Texts are never empty; keys count up; a call that is complete has an object for arguments; ids are unique."""
+# ------------------------------------------------------------------------------------------------------------------ laws
+
+
+def check_cuts(body: bytes, sizes: Iterable[int], *, end: Any = COMPLETED, **options: Any) -> Seen:
+    """In reads of any size decode() says the same."""
+    whole = outcome([body], decode(**options), end=end)
+    for size in sizes:
+        cut = outcome(cuts(body, size), decode(**options), end=end)
+        assert written(cut) == written(whole), f"in reads of {size} bytes decode({options}) says otherwise"
+    return whole
+
+
+def check_stages(body: bytes, whole: Seen, *, end: Any = COMPLETED) -> None:
+    """decode() says what its stages say, one after the other."""
+    for reads in ([body], cuts(body, 9)):
+        assert written(outcome(reads, *DECODE, end=end)) == written(whole), "decode() and its stages differ"
+
+
+def check_options(body: bytes, whole: Seen, *, end: Any = COMPLETED) -> None:
+    """They are as deaf to cuts; what is skipped or passed on ends no stream; unknown keys change nothing else."""
+    for options in OPTIONS:
+        seen = check_cuts(body, [7], end=end, **options)
+        if "errors" in options:
+            assert not isinstance(seen.end, ProtocolError)
+        if "extras" in options:
+            assert written(without_unknown(seen)) == written(without_unknown(whole))
+
+
+def without_unknown(seen: Seen) -> Seen:
+    return Seen([event for event in seen.values if not isinstance(event, Unknown)], seen.end, seen.ends)
+
+
+def check_events(whole: Seen) -> None:
+    """Texts are never empty; the keys of tool calls count up."""
     keys: dict[int, set[int]] = {}
     for event in whole.values:
         assert not isinstance(event, TextDelta) or event.text
@@ -84,36 +106,36 @@ def check_calls(whole: Seen) -> None:
             known.add(event.key)
 
 
-def check_messages(body: bytes, whole: Seen, end: Any) -> None:
-    """message() says the same with tool_calls() above it and without; what came is in the partial of an error."""
-    with_calls = outcome([body], *DECODE, tool_calls(), message(), end=end)
-    alone = outcome([body], *DECODE, message(), end=end)
-    assert written(with_calls) == written(alone)
-    completed = alone.end == COMPLETED
-    messages: list[Message] = alone.values if completed else list(alone.end.partial)
-    assert msgspec.json.encode(messages) == msgspec.json.encode(
-        with_calls.values if completed else list(with_calls.end.partial)
-    )
+def check_messages(body: bytes, whole: Seen, *, end: Any = COMPLETED) -> None:
+    """All that was said is in the messages, or in the partial of the error; with tool_calls() above message() or without."""
+    alone = outcome([body], decode(), message(), end=end)
+    with_calls = outcome([body], decode(), tool_calls(), message(), end=end)
+    completed, messages = alone.end == COMPLETED, messages_of(alone)
+    assert _end(with_calls) == _end(alone) == _end(whole)
+    assert msgspec.json.encode(messages_of(with_calls)) == msgspec.json.encode(messages)
     assert completed or not alone.values
-    assert completed or bool(messages) == bool([event for event in whole.values if not isinstance(event, Unknown)])
-    texts = {said.choice: said for said in messages}
-    for choice in {event.choice for event in whole.values if isinstance(event, TextDelta)}:
-        told = "".join(event.text for event in whole.values if isinstance(event, TextDelta) and event.choice == choice)
-        assert texts[choice].text == told
-    for said in messages:
-        ids = [call.id for call in said.tool_calls]
-        assert all(ids)
-        assert len(set(ids)) == len(ids)
-        assert completed or not any(call.complete for call in said.tool_calls)
-        for call in said.tool_calls:
-            custom = (call.extra or {}).get("type") == "custom"
-            assert not call.complete or custom or is_object(call.arguments), call
-        msgspec.json.encode(said.to_dict())
-    handed_out = outcome([body], *DECODE, tool_calls(), select(ToolCall), end=end).values
-    if completed:
-        assert handed_out == [call for said in messages for call in said.tool_calls if call.complete]
-    else:
-        assert not handed_out
+    assert completed or bool(messages) == bool(without_unknown(whole).values)
+    told: dict[int, str] = {}
+    for event in whole.values:
+        if isinstance(event, TextDelta):
+            told[event.choice] = told.get(event.choice, "") + event.text
+    assert {made.choice: made.text for made in messages if made.text} == told
+    handed_out = outcome([body], decode(), tool_calls(), select(ToolCall), end=end).values
+    assert handed_out == [call for made in messages for call in made.tool_calls if call.complete]
+    assert completed or not handed_out
+    for made in messages:
+        check_calls(made)
+        msgspec.json.encode(made.to_dict())
+
+
+def check_calls(made: Message) -> None:
+    """Each has an id of its own; one that is complete has an object for arguments."""
+    ids = [call.id for call in made.tool_calls]
+    assert all(ids)
+    assert len(set(ids)) == len(ids)
+    for call in made.tool_calls:
+        custom = (call.extra or {}).get("type") == "custom"
+        assert not call.complete or custom or is_object(call.arguments), call
 
 
 def is_object(arguments: str) -> bool:
@@ -130,19 +152,35 @@ def check_prefix(body: bytes, other: bytes, place: int) -> None:
         assert shown == [msgspec.json.encode(event) for event in so_far]
 
 
+# -------------------------------------------------------------------------------------------------------------- together
+
+
+def check_body(body: bytes, *, end: Any = COMPLETED) -> None:
+    """All the laws that need nothing but a body."""
+    whole = check_cuts(body, sorted({1, 3, 7, 17, 64, 1 + len(body) // 2}), end=end)
+    check_stages(body, whole, end=end)
+    check_options(body, whole, end=end)
+    check_events(whole)
+    check_messages(body, whole, end=end)
+
+
 def check(body: bytes) -> None:
-    """Everything that a body alone can show: ended cleanly, by a broken connection, and cut in the middle."""
+    """Everything that a body alone can show: ended cleanly, by a broken connection, and damaged in the middle."""
     check_body(body)
-    check_body(body, end=ConnectionLost("gone"))
-    check_prefix(body, body[: len(body) * 2 // 3] + b"\xff" + body[len(body) * 2 // 3 :], len(body) * 2 // 3)
+    check_body(body, end=ConnectionLost)
+    for place in (len(body) // 3, len(body) * 2 // 3):
+        check_prefix(body, body[:place] + b"\xff" + body[place:], place)
 
 
 def glance(body: bytes) -> None:
-    """The laws at a tenth of the cost, for the fuzzer: which cut and which end is told by the body itself."""
+    """The laws at a tenth of the cost, for the fuzzer: which cut, which end and which options is told by the body itself."""
     told = zlib.crc32(body)
-    end = COMPLETED if told & 1 else ConnectionLost("gone")
-    whole = outcome([body], *DECODE, end=end)
-    reads = cuts(body, (3, 17, 64, 1 + len(body) // 2)[told >> 1 & 3])
-    assert written(outcome(reads, decode(), end=end)) == written(whole)
-    check_calls(whole)
-    check_messages(body, whole, end)
+    end = COMPLETED if told & 1 else ConnectionLost
+    sizes = [(3, 17, 64, 1 + len(body) // 2)[told >> 1 & 3]]
+    whole = check_cuts(body, sizes, end=end)
+    if told >> 3 & 1:
+        check_cuts(body, sizes, end=end, **OPTIONS[(told >> 4) % len(OPTIONS)])
+    else:
+        check_stages(body, whole, end=end)
+    check_events(whole)
+    check_messages(body, whole, end=end)

@@ -34,6 +34,8 @@ class Said:
     text: str = ""
     reasoning: str = ""
     refusal: str = ""
+    transcript: str = ""
+    annotations: list[Any] = field(default_factory=list)
     calls: list[tuple[str | None, str, Any]] = field(default_factory=list)
     finish: str | None = None
 
@@ -43,6 +45,19 @@ class Answer:
     chunks: list[Any]
     said: dict[int, Said]
     usage: Usage | None = None
+
+    def texts(self, count: int) -> dict[int, str]:
+        """The text of each choice as its first chunks say it; half a character has not been said yet."""
+        found: dict[int, str] = {}
+        for chunk in self.chunks[:count]:
+            for choice in chunk["choices"] or []:
+                content = choice["delta"].get("content") or ""
+                parts = [content] if isinstance(content, str) else [part.get("text", "") for part in content]
+                found[choice["index"]] = "".join([found.get(choice["index"], ""), *parts])
+        return {
+            index: text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
+            for index, text in found.items()
+        }
 
 
 def _in_pieces(draw: Draw, text: str, *, utf_16: bool) -> list[str]:
@@ -108,7 +123,7 @@ def calls(draw: Draw, *, utf_16: bool) -> tuple[list[tuple[str | None, str, Any]
             given = [{}, *given]
         parts = [name[:1], name[1:]] if naming == "split" and len(name) > 1 else [name]
         given = ["" for _ in parts[1:]] + given
-        pieces = []
+        pieces, call_id = [], f"call_{number}"
         for place, part in enumerate(given):
             function: dict[str, Any] = {"arguments": part}
             if place < len(parts):
@@ -116,7 +131,6 @@ def calls(draw: Draw, *, utf_16: bool) -> tuple[list[tuple[str | None, str, Any]
             elif naming == "each":
                 function["name"] = name
             piece = _index_of(index, number, place) | {"type": "function", "function": function}
-            call_id = f"call_{number}"
             here = {"each": True, "none": False, "late": place == len(given) - 1}.get(id_, not place)
             if here:
                 piece["id"] = call_id
@@ -137,6 +151,15 @@ def calls(draw: Draw, *, utf_16: bool) -> tuple[list[tuple[str | None, str, Any]
         mixed = [piece for stream in streams for piece in stream]
     together = draw(st.integers(1, 3)) if apart else 1
     return told, [mixed[at : at + together] for at in range(0, len(mixed), together)]
+
+
+@st.composite
+def function_call(draw: Draw, *, utf_16: bool) -> tuple[tuple[None, str, Any], list[dict[str, Any]]]:
+    """A tool call as it was before there were several, and its deltas."""
+    arguments = draw(ARGUMENTS)
+    pieces = _in_pieces(draw, json.dumps(arguments, ensure_ascii=False), utf_16=utf_16)
+    deltas = [{"function_call": {"name": "f", "arguments": ""}}, *({"function_call": {"arguments": p}} for p in pieces)]
+    return (None, "f", arguments), deltas
 
 
 # ------------------------------------------------------------------------------------------------------------- answers
@@ -180,8 +203,17 @@ def answers(draw: Draw) -> Answer:
             wanted.calls, deltas = draw(calls(utf_16=utf_16))
             queue += [empty | {"tool_calls": pieces} for pieces in deltas]
         elif draw(st.integers(0, 3)) == 0:
+            call, deltas = draw(function_call(utf_16=utf_16))
+            wanted.calls = [call]
+            queue += deltas
+        elif draw(st.integers(0, 3)) == 0:
             wanted.refusal = draw(TEXTS)
             queue += [{"refusal": piece} for piece in _in_pieces(draw, wanted.refusal, utf_16=utf_16)]
+        elif draw(st.integers(0, 3)) == 0:
+            wanted.transcript = draw(TEXTS)
+            heard = [{"id": "a", "transcript": p} for p in _in_pieces(draw, wanted.transcript, utf_16=utf_16)]
+            wanted.annotations = [{"type": "url_citation", "n": n} for n in range(draw(st.integers(0, 2)))]
+            queue += [{"audio": piece} for piece in heard] + [{"annotations": [note]} for note in wanted.annotations]
         queues.append(queue)
         wanted.finish = "tool_calls" if wanted.calls else "stop"
     return _chunks(draw, queues, said, usage)
@@ -222,7 +254,8 @@ def completions(draw: Draw) -> Answer:
     """A whole answer in one object, as if nobody had asked for a stream."""
     told = draw(st.lists(st.tuples(st.sampled_from(["f", "g"]), ARGUMENTS), max_size=2))
     found = [(f"call_{n}", name, arguments) for n, (name, arguments) in enumerate(told)]
-    said = Said(draw(TEXTS), draw(TEXTS), "", [*found], draw(st.sampled_from(["stop", "tool_calls", "eos"])))
+    finish = draw(st.sampled_from(["stop", "tool_calls", "eos"]))
+    said = Said(draw(TEXTS), draw(TEXTS), calls=[*found], finish=finish)
     message = {
         "role": "assistant",
         "content": said.text,
@@ -255,12 +288,13 @@ def _dumped(draw: Draw, chunk: Any, *, lines: bool) -> bytes:
 
 
 @st.composite
-def framed(draw: Draw, answer: Answer) -> bytes:
-    """An event stream that holds the answer, ended in one of the ways that are no cut."""
+def framed(draw: Draw, answer: Answer) -> list[bytes]:
+    """An event stream that holds the answer, as a block of bytes for each chunk; it ends in one of the ways that are no cut."""
     end = draw(st.sampled_from([b"\n", b"\n", b"\r\n", b"\r"]))
     space = draw(st.sampled_from([b" ", b" ", b"", b"  "]))
     lines = draw(st.booleans())
-    events = []
+    blank = end + end
+    blocks = []
     for chunk in answer.chunks:
         data = _dumped(draw, chunk, lines=lines).split(b"\n")
         block = [b"data:" + space + line for line in data]
@@ -268,16 +302,15 @@ def framed(draw: Draw, answer: Answer) -> bytes:
             block = [draw(st.sampled_from(NOISE[:6])), *block]
         if draw(st.integers(0, 5)) == 0:
             block = [draw(st.sampled_from(NOISE)), b"", *block]
-        events.append(end.join(block))
-    blank = end + end
+        blocks.append(end.join(block) + blank)
     mark = b"data:" + space + b"[DONE]"
     ends = [blank + mark + blank, blank + mark, blank + mark + end, blank, end, b"", blank + b": bye" + blank]
-    body = blank.join(events) + draw(st.sampled_from(ends))
-    return draw(st.sampled_from([b"", b"\xef\xbb\xbf", end])) + body
+    blocks[-1] = blocks[-1].removesuffix(blank) + draw(st.sampled_from(ends))
+    return [draw(st.sampled_from([b"", b"\xef\xbb\xbf", end])) + blocks[0], *blocks[1:]]
 
 
 @st.composite
-def bodies(draw: Draw) -> tuple[Answer, bytes]:
+def bodies(draw: Draw) -> tuple[Answer, list[bytes]]:
     """An answer and a body that holds it: an event stream, or the JSON object itself."""
     if draw(st.integers(0, 5)):
         answer = draw(answers())
@@ -285,10 +318,8 @@ def bodies(draw: Draw) -> tuple[Answer, bytes]:
     answer = draw(completions())
     if draw(st.booleans()):
         return answer, draw(framed(answer))
-    indent = draw(st.sampled_from([None, 1]))
-    return answer, draw(st.sampled_from([b"", b"\xef\xbb\xbf", b" \r\n"])) + json.dumps(
-        answer.chunks[0], indent=indent
-    ).encode()
+    before = draw(st.sampled_from([b"", b"\xef\xbb\xbf", b" \r\n"]))
+    return answer, [before + json.dumps(answer.chunks[0], indent=draw(st.sampled_from([None, 1]))).encode()]
 
 
 # --------------------------------------------------------------------------------------------------------------- damage
@@ -320,8 +351,10 @@ PIECES = (
 def damaged(draw: Draw, body: bytes) -> tuple[bytes, int]:
     """The body with bytes dropped, repeated, flipped, inserted, or cut off, and the first place where that was done."""
     first = len(body)
-    for _ in range(draw(st.integers(1, 3))):
-        at = draw(st.integers(0, len(body)))
+    for _ in range(draw(st.sampled_from([1, 1, 2, 3]))):
+        at = len(body) - draw(
+            st.integers(0, len(body))
+        )  # small numbers are drawn more often: late, for much comes before
         size = draw(st.integers(1, 40))
         first = min(first, at)
         how = draw(st.sampled_from(["drop", "repeat", "flip", "insert", "cut"]))

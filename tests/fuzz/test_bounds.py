@@ -63,6 +63,7 @@ def run(reads: Iterator[bytes], *stages: Any) -> tuple[Seen, int, int]:
         pytest.param(endless(b"data: ", b"x"), CHAIN, id="a line"),
         pytest.param(endless(b": ", b"x"), CHAIN, id="a comment"),
         pytest.param(endless(b'data: {"a":\n', b'data: "x"\n'), CHAIN, id="an event"),
+        pytest.param(endless(b"", b"data:\n"), CHAIN, id="an event of empty lines"),
         pytest.param(endless(b"{", b'"a":[1,'), CHAIN, id="a JSON body"),
         pytest.param(endless(b"", body_of(WORD, done=False)), (*CHAIN, limit_text(LIMIT // 4)), id="text"),
         pytest.param(

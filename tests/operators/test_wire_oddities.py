@@ -157,6 +157,38 @@ CALLS: dict[str, tuple[list[Any], list[tuple[str, str, str, bool]]]] = {
         [call(0, "a", "get"), call(0, name="_we"), call(0, name="ather", arguments="{}")],
         [("a", "get_weather", "{}", True)],
     ),
+    "name after the arguments": ([call(0, "a", arguments='{"x":1}'), call(0, name="f")], [A]),
+    "name after the arguments, no index": (
+        [call(None, "a", arguments='{"x":1}'), call(None, name="f"), call(None, "b", "g", '{"y":2}')],
+        [A, B],
+    ),
+    "name after the arguments with the id and all of them again": (
+        [call(0, "a", arguments='{"x":1}'), call(0, "a", "f", '{"x":1}')],
+        [A],
+    ),
+    "name the same for two calls at index 0, no ids, arguments after the openers": (
+        [
+            call(0, None, "f", ""),
+            call(0, arguments='{"x":1}'),
+            call(0, None, "f", ""),
+            call(0, arguments='{"x"'),
+            call(0, arguments=":2}"),
+        ],
+        [("*", *F), ("*", "f", '{"x":2}', True)],
+    ),
+    "name the same for two calls, no index, no ids, arguments after the openers": (
+        [
+            call(None, None, "f"),
+            call(None, arguments='{"x":1}'),
+            call(None, None, "f"),
+            call(None, arguments='{"x":2}'),
+        ],
+        [("*", *F), ("*", "f", '{"x":2}', True)],
+    ),
+    "name once more at the end, and noise after it": (
+        [call(0, None, "f", '{"x":1}'), call(0, None, "f", ""), call(0, arguments="\n")],
+        [("*", "f", '{"x":1}\n', True)],
+    ),
     "name empty on every piece but the opener": (
         [call(0, "a", "f", ""), call(0, "", "", '{"x"'), call(0, "", "", ":1}")],
         [A],
