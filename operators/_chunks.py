@@ -10,7 +10,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
-from operators._errors import ProtocolError
+from operators._errors import ProtocolError, TruncatedError
 from operators._inband import error_of_body
 from operators._json_depth import SHALLOW, too_deep
 from operators._operator import Out, Stage, operator
@@ -139,7 +139,12 @@ def chunks(out: Out[Chunk], *, errors: Policy = "raise", extras: bool = False) -
         else:
             out.on_next(Chunk(choices=[], unknown=payload))
 
-    yield on_next
+    try:
+        yield on_next
+    except TruncatedError as cut:
+        if undecodable is not None:  # it may say why: some servers end with text that tells what broke
+            cut.message += f"; its last data is {_start_of(undecodable)}"
+        raise
     if undecodable is not None:
         raise _not_json(undecodable)
 

@@ -17,6 +17,7 @@ from operators import (
     ProtocolError,
     Started,
     TextDelta,
+    TruncatedError,
     Unknown,
     Usage,
     chunks,
@@ -123,6 +124,16 @@ def test_what_cannot_be_decoded_ends_the_stream(payload: bytes) -> None:
     assert payload[:10].decode() in str(seen.end).replace("\\'", "'")
     assert "JSON" in str(seen.end)
     assert 'errors="skip"' in str(seen.end)
+
+
+@pytest.mark.parametrize(("payload", "shown"), [(b"[ERROR] no memory", "'[ERROR] no memory'"), (b'{"id"' * 40, "…")])
+def test_the_last_data_of_a_body_that_was_cut_is_told(payload: bytes, shown: str) -> None:
+    """It may say what broke."""
+    seen = RUN([b'{"id":"a"}', payload], chunks(), end=TruncatedError("the body ended"))
+    assert isinstance(seen.end, TruncatedError)
+    assert str(seen.end).startswith("the body ended; its last data is '")
+    assert str(seen.end).endswith(shown)
+    assert len(str(seen.end)) < 200
 
 
 @pytest.mark.parametrize("payload", BAD, ids=lambda payload: repr(payload[:12]))
