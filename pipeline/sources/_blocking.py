@@ -2,7 +2,7 @@
 
 The plan. A reading is a row of steps, each of which is one read. Whoever disposes says so (`_left`) and then looks whether
 a step runs (`_thread`); a step says that it runs and then looks whether it was left. So one of the two always sees the
-other, without a lock: a body that nobody reads is closed by the dispose, one that waits for a read is cut, and the step
+other, without a lock: a body that no step runs on is closed by the dispose, any other one is cut, and the step
 that runs closes it.
 """
 
@@ -194,7 +194,7 @@ class _Reading(Subscription):
         thread = self._thread
         if thread is None:
             self._close()
-        elif self._waiting and thread != threading.get_ident():
+        elif thread != threading.get_ident() and self._drained is None:
             self._body.cut()
 
     def _close(self, error: Exception | None = None) -> None:

@@ -185,6 +185,22 @@ def test_where_no_socket_can_be_found_it_falls_silent_at_once(blocking: Kind) ->
     assert (sub.values, sub.ends) == ([], 0)
 
 
+def test_dispose_while_the_subscriber_hangs_shuts_the_socket(blocking: Kind) -> None:
+    """The thread that reads cannot close it before the subscriber lets it go on."""
+    inside, go = threading.Event(), threading.Event()
+
+    def hang(read: bytes) -> None:
+        inside.set()
+        assert go.wait(LONG)
+
+    with WireServer(says_and_waits(text("a"))) as server, blocking.client() as client:
+        left = request(server.url, client=client).subscribe(hang, scheduler=NewThreadScheduler())
+        assert inside.wait(LONG)
+        left.dispose()
+        assert server.gone.wait(SOON)
+        go.set()
+
+
 def test_dispose_inside_on_next_closes_after_it(blocking: Kind) -> None:
     with WireServer(says_and_waits(text("a"), text("b"))) as server, blocking.client() as client:
         sub = Sub()
