@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from typing import Any
 
+from msgspec.structs import replace
 from reactivex import Observable
 
 from operators import Event, Operator
@@ -78,7 +80,7 @@ def completion(
             json=sent,
             headers=sent_headers,
             client=client,
-            timeouts=limits,
+            timeouts=limits and _within(limits, until),
             on_response=story.answered,
             guard=patience,
         )
@@ -88,3 +90,10 @@ def completion(
         return events.pipe(kept(story), led_by_started())
 
     return Attempts(attempt, retry, looping=looping, until=until)
+
+
+def _within(limits: Timeouts, until: float | None) -> Timeouts:
+    """The timeouts of one attempt: while it connects, nothing can end a blocking client's wait but this limit."""
+    left = None if until is None else max(0.001, until - time.monotonic())
+    bounds = [bound for bound in (limits.connect, limits.first_content, left) if bound is not None]
+    return replace(limits, connect=min(bounds, default=None))

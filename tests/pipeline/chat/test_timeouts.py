@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from reactivex import operators as ops
 
 from operators import LimitExceeded, StreamTimeout, TextDelta
-from pipeline import Retry, Timeouts, completion, iterate
+from pipeline import Retry, Timeouts, completion, iterate, run_tools
 from pipeline.chat._patience import Patience
 from tests.pipeline.wire import (
     ANSWER,
@@ -177,6 +179,32 @@ def test_the_clients_own_timeouts_count_when_none_are_given(kind: Kind) -> None:
     with WireServer(says_and_waits(text("Hel"))) as server:
         sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client), timeout=0.1)
     assert (sub.end.phase, sub.text) == ("idle", "Hel")
+
+
+@pytest.fixture
+def deaf() -> Iterator[str]:
+    """The URL of a listening socket whose queue is full: nobody can connect."""
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, contextlib.ExitStack() as waiting:
+        for _ in range(4):
+            one = waiting.enter_context(socket.socket())
+            one.setblocking(False)
+            one.connect_ex(full.getsockname())
+        yield "http://{}:{}".format(*full.getsockname())
+
+
+def test_content_and_time_are_limits_while_it_connects_too(kind: Kind, deaf: str) -> None:
+    """Nothing else could end the wait of a client that blocks."""
+    began = time.monotonic()
+    limits = Timeouts(connect=LONG, first_content=0.1)
+    sub = kind.run(lambda client: completion(BODY, base_url=deaf, client=client, timeouts=limits, retry=ONCE))
+    assert isinstance(sub.end, StreamTimeout)
+    sub = kind.run(
+        lambda client: run_tools(
+            BODY, [], base_url=deaf, client=client, timeouts=Timeouts(connect=LONG), max_seconds=0.1
+        )
+    )
+    assert isinstance(sub.end, LimitExceeded)
+    assert time.monotonic() - began < LONG
 
 
 def test_the_default_of_httpx_is_no_choice_of_anybodys(kind: Kind) -> None:
