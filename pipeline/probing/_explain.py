@@ -7,6 +7,7 @@ import html
 import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from reactivex import Observable, abc
@@ -37,6 +38,7 @@ def explain(
 
     Times are a stage's own: without what is below it, and without the probe. In a row: items in and out, their bytes, how
     many items led to nothing at once, the median and the 99th percentile for one item, the total, its share of the whole.
+    The rest of the whole went by elsewhere: in waits, in the source, in operators above.
 
     >>> from operators import lines
     >>> from pipeline import replay
@@ -46,7 +48,7 @@ def explain(
     reads              3     9 B
     lines()        3   2     7 B           1    0    0      0
     (subscriber)   2                            0    0      0
-    (waiting)                                               0
+    (elsewhere)                                             0
     """
     if isinstance(what, Probe):
         return Explained(what)
@@ -147,12 +149,10 @@ class Explained:
     @property
     def rows(self) -> list[StageCost]:
         """What it says, in the order of the flow."""
-        costs = _costs(rows_of([strand.frozen() for strand in self.seen.strands], "all")[0])
-        clocks = self.seen.clocks
-        whole = clocks.last - clocks.first if clocks.first is not None else 0.0
+        costs = _costs(rows_of(self.seen.frozen(), "all", apart=False)[0])
         spent = sum(cost.total or 0.0 for cost in costs)
-        costs.append(StageCost("(waiting)", total=max(0.0, whole - spent)))
-        whole = max(whole, spent)
+        whole = max(self.seen.clocks.passed, spent)
+        costs.append(StageCost("(elsewhere)", total=whole - spent))
         return [cost._replace(share=cost.total / whole if whole and cost.total is not None else None) for cost in costs]
 
     def marbles(self, **options: Any) -> Marbles:
@@ -166,19 +166,12 @@ class Explained:
 
     def _repr_html_(self) -> str:
         head, *rows = _cells(self.rows)
-        left = ' style="text-align:left"'
-        lines = [f"<table><caption>{escaped(self._title())}</caption>", "<thead><tr>"]
-        lines += [f"<th{left if not column else ''}>{html.escape(cell)}</th>" for column, cell in enumerate(head)]
-        lines.append("</tr></thead><tbody>")
-        for row in rows:
-            cells = [
-                f"<td{'' if 0 < at < len(row) - 1 else left}>{html.escape(cell)}</td>" for at, cell in enumerate(row)
-            ]
-            lines.append(f"<tr>{''.join(cells)}</tr>")
+        lines = [f"<table><caption>{escaped(self._title())}</caption>"]
+        lines += [f"<thead>{_line('th', head)}</thead>", "<tbody>", *(_line("td", row) for row in rows)]
         return "\n".join([*lines, "</tbody></table>"])
 
     def _title(self) -> str:
-        told = summary(self.seen)
+        told = summary(self.seen, self.seen.frozen(), self.seen.unseen)
         return told.words if told.state != "running" else f"{told.words} (await it, to see it to its end)"
 
 
@@ -191,20 +184,22 @@ def _costs(rows: Sequence[Row]) -> list[StageCost]:
         elif row.name == "reads":
             costs.append(StageCost("reads", given=row.count, bytes=row.size))
         elif above is None or not row.foreign:
-            costs += _subscriber(above)
+            costs += _below(above)
             costs.append(StageCost("in", given=row.count, bytes=row.size))
         elif above.name != "reads":
             costs.append(_cost("(other operators)", above, row))
         elif (above.count, above.size) != (row.count, row.size):  # nobody has seen what that took
             costs.append(StageCost("(other operators)", above.count, row.count, row.size))
         above = row
-    return costs + _subscriber(above)
+    return costs + _below(above)
 
 
-def _subscriber(last: Row | None) -> list[StageCost]:
+def _below(last: Row | None) -> list[StageCost]:
+    """What took what the last stage gave."""
     if last is None or last.name == "reads":
         return []
-    return [_timed(StageCost("(subscriber)", taken=last.count), [lane for _, lane in last.lanes])]
+    name = "(other operators)" if last.read else "(subscriber)"
+    return [_timed(StageCost(name, taken=last.count), [lane for _, lane in last.lanes])]
 
 
 def _cost(name: str, above: Row, row: Row) -> StageCost:
@@ -249,7 +244,8 @@ def _cells(rows: Iterable[StageCost]) -> list[tuple[str, ...]]:
             _told(row.bytes or None, size),
             _told(row.silent or None, "{:,}".format),
             *([_told(row.lost or None, "{:,}".format)] if lost else []),
-            *(_told(value, seconds) for value in (row.p50, row.p99, row.total)),
+            *(_told(value, partial(_each, row)) for value in (row.p50, row.p99)),
+            _told(row.total, seconds),
             "" if row.share is None else f"{row.share:6.1%} {_bar(row.share)}".rstrip(),
         ]
         cells.append(tuple(told))
@@ -260,9 +256,23 @@ def _told(value: Any, how: Callable[[Any], str]) -> str:
     return "" if value is None else how(value)
 
 
+def _each(row: StageCost, time: float) -> str:
+    """What one item took: of less than a microsecond only that much is known."""
+    return "<1 µs" if not time and row.total else seconds(time)
+
+
 def _bar(share: float) -> str:
     eighths = round(share * _SHARE * 8)
     return "█" * (eighths // 8) + (" ▏▎▍▌▋▊▉"[eighths % 8]).strip()
+
+
+def _line(tag: str, cells: Sequence[str]) -> str:
+    """A row in HTML: words to the left, numbers to the right."""
+    sides = ["left", *["right"] * (len(cells) - 2), "left"]
+    told = (
+        f'<{tag} style="text-align:{side}">{html.escape(cell)}</{tag}>' for side, cell in zip(sides, cells, strict=True)
+    )
+    return f"<tr>{''.join(told)}</tr>"
 
 
 def _text(cells: Sequence[Sequence[str]]) -> list[str]:

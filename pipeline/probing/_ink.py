@@ -36,6 +36,8 @@ class Ink:
         bold: bool = False,
         mono: bool = False,
     ) -> str:
+        if not text:
+            return ""
         more = f' text-anchor="{anchor}"' if anchor else ""
         more += ' font-weight="600"' if bold else ""
         more += f' font-family="{MONO}"' if mono else ""

@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple, TypeAlias
 from pipeline.probing._seen import Item
 from pipeline.probing._shown import shown
 
-Theme: TypeAlias = Literal["light", "dark"]
+Theme: TypeAlias = Literal["auto", "light", "dark"]
+"""auto: light, and dark for readers who prefer that."""
 
 
 class Hue(NamedTuple):
@@ -91,7 +92,16 @@ _DARK = Colours(
         "red": Hue("#f87171", "#fca5a5"),
     },
 )
-THEMES: dict[Theme, Colours] = {"light": _LIGHT, "dark": _DARK}
+THEMES: dict[Theme, Colours] = {"auto": _LIGHT, "light": _LIGHT, "dark": _DARK}
+
+
+def _every(colours: Colours) -> list[str]:
+    *plain, hues = colours
+    return [*plain, *(colour for hue in hues.values() for colour in hue)]
+
+
+DARKENED = dict(zip(_every(_LIGHT), _every(_DARK), strict=True))
+"""Each colour of the light theme → that of the dark one."""
 
 
 class Look(NamedTuple):

@@ -11,6 +11,9 @@ from pipeline.probing._seen import Item
 from pipeline.probing._shown import seconds, shown, size
 from pipeline.probing._shown import width as cells
 
+LEAST = 5.8
+"""The room of the smallest marble, that of no bytes."""
+
 COLUMN = 26.0
 """The width of a column in which several items are one marble."""
 

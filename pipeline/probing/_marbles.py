@@ -22,10 +22,13 @@ class Marbles:
 
     It draws itself where a notebook shows it, as SVG; `str()` of it is for terminals. `stages` are the names of those to
     show, "all" for all of them; None leaves out those that show just what the row above them shows. `width` is in pixels, or
-    in characters of a terminal. Drawn when it is asked for: of a stream that goes on, each picture shows a bit more.
+    in characters of a terminal. `theme` "auto" is light, and dark for readers who prefer that. Drawn when it is asked for:
+    of a stream that goes on, each picture shows a bit more.
 
-    Raises ValueError for stages that are not there, for a theme that is neither "light" nor "dark", for a width that is
-    too narrow.
+    Where a notebook shows SVG as an image, as JupyterLab does, nothing is told where the pointer is;
+    `IPython.display.HTML(marbles.svg())` does there what it does elsewhere.
+
+    Raises ValueError for stages that are not there, for a theme that there is not, for a width that is too narrow.
     """
 
     def __init__(
@@ -34,10 +37,10 @@ class Marbles:
         *,
         stages: Iterable[str] | Literal["all"] | None = None,
         width: int | None = None,
-        theme: Theme = "light",
+        theme: Theme = "auto",
     ) -> None:
         if theme not in THEMES:
-            raise ValueError(f'marbles(theme=…) is "light" or "dark", not {theme!r}')
+            raise ValueError(f'marbles(theme=…) is "auto", "light" or "dark", not {theme!r}')
         if width is not None and width < 60:
             raise ValueError(f"marbles(width=…) is a number of pixels, or of characters, of at least 60, not {width}")
         self._seen, self._width = seen, width
@@ -49,13 +52,18 @@ class Marbles:
             self._stages = tuple(stages)
 
     def svg(self) -> str:
-        """The picture as SVG: no script, no style sheet, nothing from elsewhere."""
+        """The picture as SVG: no script, no links, nothing from elsewhere."""
         width = None if self._width is None else max(self._width, 480)
         return svg_of(self._seen, stages=self._stages, width=width, theme=self._theme)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write it to a file: as SVG, or as text where the name ends in .txt. Answers with the path."""
+        """Write it to a file: as SVG, or as text where the name ends in .txt. Answers with the path.
+
+        Raises ValueError for a name that ends in anything else, and OSError.
+        """
         file = Path(path)
+        if file.suffix not in {".svg", ".txt"}:
+            raise ValueError(f"a picture is saved as .svg or as .txt, not as {file.name!r}")
         file.write_text(str(self) if file.suffix == ".txt" else self.svg(), encoding="utf-8")
         return file
 

@@ -72,10 +72,8 @@ def preview(value: object) -> Preview:
     (Preview(text='data: 1', size=7, piece=None), Preview(text='Hé', size=3, piece=None))
     """
     of = _OF.get(type(value))
-    if of is not None:
-        return of(value)
     try:
-        return Preview(_short(value)[:SHOWN])
+        return of(value) if of is not None else Preview(_short(value)[:SHOWN])
     except Exception:  # half made, or a trap: it is not for a probe to break on
         return Preview("")
 

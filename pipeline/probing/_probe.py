@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 STRANDS = 256
 """Subscriptions that are looked at; more of them are only counted."""
 
+_IN_FULL = 16  # of these, `limit` items a lane are kept; of each one after them a 16th of that
+
 
 def probe(
     *,
@@ -36,7 +38,7 @@ def probe(
     after the `with`: ready-made chains, attempts and rounds too. Nothing that is emitted is changed. Stock operators are
     the edges between the chains that it sees. The result can be read at any time.
 
-    Of each lane the first and the last items are kept, `limit` in all, and of each item the start of what it says; the
+    Of each lane the first and the last items are kept, at most `limit`, and of each item the start of what it says; the
     counts go on. `clock` gives the times: seconds, or the scheduler whose time it is, so that virtual time is
     shown as such. `timer` gives the seconds that stages take for themselves. Raises ValueError for a limit below 2.
 
@@ -45,8 +47,8 @@ def probe(
     >>> with probe(clock=lambda: 0) as seen:
     ...     replay(b"data: 1\n\n", 4).pipe(lines()).subscribe() and None
     >>> print(seen)
-    reads    ●●●|  3 · 9 B
-    lines()  ··|   2 · 7 B
+    reads    ●●●|   3 · 9 B
+    lines()  ─··|   2 · 7 B
     · bytes, ● read
     """
     if limit < 2:
@@ -94,13 +96,19 @@ class Probe:
         if len(self.strands) >= STRANDS:
             self.unseen += 1
             return None
-        strand = Strand(len(self.strands), names, scope, self.clocks.moment(), self.limit)
+        number = len(self.strands)
+        limit = self.limit if number < _IN_FULL else max(self.limit // _IN_FULL, 2)
+        strand = Strand(number, names, scope, self.clocks.moment(), limit)
         if self.thread.frames:
             strand.cause = self.thread.frames[-1].item.seq
         if self.thread.opening:
             strand.within = self.thread.opening[-1].strand.number
         self.strands.append(strand)
         return strand
+
+    def frozen(self) -> list[Strand]:
+        """What it has seen, as it is now: it may go on while it is drawn. What one of them feeds is among them, too."""
+        return [strand.frozen() for strand in self.strands]
 
     @property
     def running(self) -> bool:
@@ -112,7 +120,7 @@ class Probe:
         *,
         stages: Iterable[str] | Literal["all"] | None = None,
         width: int | None = None,
-        theme: Theme = "light",
+        theme: Theme = "auto",
     ) -> Marbles:
         """The picture of it; see `Marbles`."""
         from pipeline.probing._marbles import Marbles

@@ -1,7 +1,8 @@
 """Strands → the rows of a picture: which lanes are drawn, in which order, and which of them share a row.
 
-What is upstream stands above. Strands that do the same one after the other (attempts, rounds) share their rows. A lane that
-shows just what the row above it shows is not drawn; its name is added to that row's.
+What is upstream stands above, and streams that have nothing to do with each other stand one below the other. Strands that do
+the same one after the other (attempts, rounds) share their rows. A lane that shows just what the row above it shows is not
+drawn; its name is added to that row's.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class Row:
     same: list[str] = field(default_factory=list)  # stages that emit just the same
     foreign: bool = False  # operators that are not ours stand between this row and the one above it
     first: bool = False  # of its track
+    read: bool = False  # by chains of ours, further down
 
     @property
     def items(self) -> list[Item]:
@@ -45,17 +47,19 @@ class Row:
 
 @dataclass
 class Track:
+    """Strands that share their rows. `rank` is how many others are below it, `does` a number for what they and it do."""
+
     strands: list[Strand]
     rank: int
+    does: int
 
     @property
     def names(self) -> tuple[str, ...]:
         return names_of(self.strands[0])
 
-    def takes(self, strand: Strand) -> bool:
-        """It does the same as those that are here, and began when they had ended."""
+    def ended_before(self, strand: Strand) -> bool:
         last = self.strands[-1]
-        return names_of(strand) == self.names and last.end is not None and last.end.seq < strand.opened.seq
+        return last.end is not None and last.end.seq < strand.opened.seq
 
 
 def base(name: str) -> str:
@@ -66,15 +70,21 @@ def names_of(strand: Strand) -> tuple[str, ...]:
     return tuple(base(lane.name) for lane in strand.lanes)
 
 
-def rows_of(strands: Iterable[Strand], stages: Collection[str] | Literal["all"] | None = None) -> tuple[list[Row], int]:
-    """The rows, and how many strands have none. Raises ValueError for stages that are not there."""
+def rows_of(
+    strands: Iterable[Strand], stages: Collection[str] | Literal["all"] | None = None, *, apart: bool = True
+) -> tuple[list[Row], int]:
+    """The rows, and how many strands have none. Raises ValueError for stages that are not there.
+
+    `apart`: what ran at once stands apart, as far as there is room; else what did the same is counted together.
+    """
     strands = list(strands)
     feeds = _feeds(strands)
-    tracks = _tracks(strands, _ranks(strands, feeds))
-    left_out = sum(len(track.strands) for track in tracks[TRACKS:])
+    tracks = _tracks(strands, feeds, apart=apart)
+    drawn = tracks[:TRACKS] if apart else tracks
+    left_out = len(strands) - sum(len(track.strands) for track in drawn)
     rows: list[Row] = []
     above: Track | None = None
-    for track in tracks[:TRACKS]:
+    for track in drawn:
         rows += _rows_of_track(track, above, feeds)
         above = track
     if stages == "all":
@@ -89,6 +99,12 @@ def rows_of(strands: Iterable[Strand], stages: Collection[str] | Literal["all"] 
     return [row for row in rows if row.base in wanted], left_out
 
 
+def tracks_of(strands: Iterable[Strand], *, apart: bool = True) -> list[Track]:
+    """The tracks, what is upstream first."""
+    strands = list(strands)
+    return _tracks(strands, _feeds(strands), apart=apart)
+
+
 def _feeds(strands: list[Strand]) -> dict[int, set[int]]:
     """For each strand, those right below it."""
     feeds: dict[int, set[int]] = {strand.number: set(strand.feeds) for strand in strands}
@@ -101,38 +117,54 @@ def _feeds(strands: list[Strand]) -> dict[int, set[int]]:
     return feeds
 
 
-def _ranks(strands: list[Strand], feeds: dict[int, set[int]]) -> dict[int, int]:
-    """How many strands are below each one, on the longest way down."""
-    ranks: dict[int, int] = {}
+def _depths(strands: list[Strand], feeds: dict[int, set[int]]) -> dict[int, tuple[int, int]]:
+    """For each strand, how many others are below it, on the longest way down; and a number for what it and all those do."""
+    depths: dict[int, tuple[int, int]] = {}
     walked: set[int] = set()
+    alike: dict[tuple[tuple[str, ...], frozenset[int]], int] = {}
 
-    def rank(number: int) -> int:
-        if number not in ranks:
+    def depth(number: int) -> tuple[int, int]:
+        if number not in depths:
             if number in walked:  # a circle: a stream that feeds itself
-                return 0
+                return 0, -1
             walked.add(number)
-            ranks[number] = max((rank(below) + 1 for below in feeds[number]), default=0)
-        return ranks[number]
+            below = [depth(other) for other in feeds[number]]
+            does = names_of(strands[number]), frozenset(what for _, what in below)
+            rank = max((rank + 1 for rank, _ in below), default=0)
+            depths[number] = rank, alike.setdefault(does, len(alike))
+        return depths[number]
 
-    like: dict[tuple[str, ...], int] = {}
+    like: dict[tuple[str, ...], tuple[int, int]] = {}
     for strand in strands:
         names = names_of(strand)
-        if not feeds[strand.number]:  # it never said anything: it belongs to those that do the same
-            ranks[strand.number] = like.get(names, 0)
-        like[names] = rank(strand.number)
-    return ranks
+        if not feeds[strand.number] and names in like:  # it never said anything: it belongs to those that do the same
+            depths[strand.number] = like[names]
+        like[names] = depth(strand.number)
+    return depths
 
 
-def _tracks(strands: list[Strand], ranks: dict[int, int]) -> list[Track]:
+def _streams(feeds: dict[int, set[int]]) -> dict[int, int]:
+    """For each strand, the first strand of the stream that it is part of: of all that feed each other."""
+    first = {number: number for number in feeds}
+    for number, below in feeds.items():
+        joined = {first[number], *(first[other] for other in below)}
+        first |= {other: min(joined) for other, of in first.items() if of in joined}
+    return first
+
+
+def _tracks(strands: list[Strand], feeds: dict[int, set[int]], *, apart: bool) -> list[Track]:
+    depths, streams = _depths(strands, feeds), _streams(feeds)
     tracks: list[Track] = []
-    for strand in sorted(strands, key=lambda strand: (-ranks[strand.number], strand.opened.seq)):
-        rank = ranks[strand.number]
-        free = next((track for track in tracks if track.rank == rank and track.takes(strand)), None)
-        if free is None:
-            tracks.append(Track([strand], rank))
+    for strand in sorted(strands, key=lambda strand: (-depths[strand.number][0], strand.opened.seq)):
+        rank, does = depths[strand.number]
+        alike = (track for track in tracks if track.rank == rank and track.names == names_of(strand))
+        fitting = (track for track in alike if (track.ended_before(strand) if apart else track.does == does))
+        track = next(fitting, None)
+        if track is None:
+            tracks.append(Track([strand], rank, does))
         else:
-            free.strands.append(strand)
-    return tracks
+            track.strands.append(strand)
+    return sorted(tracks, key=lambda track: (min(streams[strand.number] for strand in track.strands), -track.rank))
 
 
 def _rows_of_track(track: Track, above: Track | None, feeds: dict[int, set[int]]) -> list[Row]:
@@ -144,6 +176,7 @@ def _rows_of_track(track: Track, above: Track | None, feeds: dict[int, set[int]]
     ]
     rows[0].first = True
     rows[0].foreign = joined
+    rows[-1].read = track.rank > 0
     return rows
 
 

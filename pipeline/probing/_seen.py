@@ -11,6 +11,9 @@ from msgspec import Struct
 
 from pipeline.measure._quantiles import Quantiles
 
+SAME_TIME = 0.001
+"""Seconds; what is closer together is noise of the clock."""
+
 
 class Moment(NamedTuple):
     """When something happened: its place in the order of all that the probe saw, and seconds since the probe began."""
@@ -78,6 +81,11 @@ class Lane:
             (self._first if len(self._first) < self._limit else self._last).append(item)
 
     @property
+    def skipped_after(self) -> int | None:
+        """The number of kept items after which some were not kept; None if all were."""
+        return len(self._first) if self.count > len(self._first) + len(self._last) else None
+
+    @property
     def items(self) -> list[Item]:
         """Those that are kept, in their order."""
         with self._lock:
@@ -87,7 +95,7 @@ class Lane:
         """As it is now: a lane to which nothing more is added."""
         with self._lock:
             lane = copy(self)
-            lane._first, lane._last = self._first.copy(), self._last.copy()
+            vars(lane).update(_first=self._first.copy(), _last=self._last.copy())
             return lane
 
     def spent(self, seconds: float) -> None:

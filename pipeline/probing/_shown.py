@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 import unicodedata
 
 from pipeline.sinks._visible import visible
@@ -11,6 +12,8 @@ _SIGNS = str.maketrans(
     {"\n": "⏎", "\r": "␍", "\t": "⇥", "\ufffe": "\ufffd", "\uffff": "\ufffd"}
     | {chr(code): f"⟨U+{code:04X}⟩" for code in (0xAD, 0x61C, *range(0x200B, 0x2010), 0x2028, 0x2029, 0x2060, 0xFEFF)}
 )
+
+_UNSET = re.compile(r", \w+=None|\w+=None(, )?")
 
 
 def shown(text: str, cells: int | None = None) -> str:
@@ -52,15 +55,15 @@ def escaped(text: str) -> str:
 def seconds(value: float) -> str:
     """A time as people read it.
 
-    >>> seconds(0.0000042), seconds(0.0123), seconds(1.2345), seconds(75)
-    ('4.2 µs', '12 ms', '1.23 s', '75.0 s')
+    >>> seconds(0.0000042), seconds(0.0013), seconds(0.0123), seconds(1.2345), seconds(75)
+    ('4.2 µs', '1.3 ms', '12 ms', '1.23 s', '75.0 s')
     """
     if value >= 0.9995:
         return f"{value:.2f} s" if value < 9.995 else f"{value:,.1f} s"
-    if value >= 0.0009995:
-        return f"{value * 1000:.0f} ms"
-    micros = value * 1e6
-    return "0" if not value else f"{micros:.1f} µs" if micros < 9.95 else f"{micros:.0f} µs"
+    if not value:
+        return "0"
+    number, unit = (value * 1e3, "ms") if value >= 0.0009995 else (value * 1e6, "µs")
+    return f"{number:.1f} {unit}" if number < 9.95 else f"{number:.0f} {unit}"
 
 
 def number(value: int, of: str) -> str:
@@ -88,8 +91,10 @@ def stage_name(name: str, cells: int = 24) -> str:
 
     >>> stage_name("kept(<pipeline.Story object at 0x7f>)"), stage_name("chunks(errors='skip', extras=True)")
     ('kept(…)', 'chunks(errors=…)')
+    >>> stage_name("deltas(choices=None)")
+    'deltas()'
     """
-    short = shown(name)
+    short = _UNSET.sub("", shown(name))
     if width(short) > cells or " at 0x" in short:
         base, _, options = short.partition("(")
         first = options.partition("=")[0]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from pipeline.probing._seen import End
+from pipeline.probing._rows import tracks_of
+from pipeline.probing._seen import Strand
 from pipeline.probing._shown import number, seconds, shown, size, stage_name
 
 if TYPE_CHECKING:
@@ -12,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class Summary(NamedTuple):
-    """`state` is "running", or how the last strand that is read by a subscriber ended."""
+    """`state` is "running", or how what was read by subscribers ended: broken, if one of them did."""
 
-    state: str
+    state: Literal["running", "completed", "error", "left"]
     state_words: str
     counts: str
 
@@ -23,37 +25,43 @@ class Summary(NamedTuple):
         return f"{self.state_words}, {self.counts}" if self.counts else self.state_words
 
 
-def summary(seen: Probe) -> Summary:
-    """From a probe to what it has seen, in one line."""
-    chains = [strand for strand in seen.strands if not strand.is_source] or seen.strands
-    if not chains:
+def summary(seen: Probe, strands: Sequence[Strand], left_out: int) -> Summary:
+    """From what a probe has seen to one line; so many subscriptions are not shown where that stands."""
+    if not strands:
         return Summary("left", "nothing was subscribed", "")
-    last = next((strand for strand in chains if strand.within is None and strand.cause is None), chains[0])
-    took = seconds(max(0.0, _last_moment(seen) - seen.began))
-    reads = [lane for strand in seen.strands if strand.is_source for lane in strand.lanes]
-    told = [f"{last.lanes[-1].count:,} from {stage_name(last.lanes[-1].name)}"] if not last.is_source else []
-    if reads:
-        told.insert(0, f"{number(sum(lane.count for lane in reads), 'read')}, {size(sum(lane.size for lane in reads))}")
-    if seen.unseen:
-        told.append(f"{seen.unseen:,} more subscriptions were not looked at")
-    return Summary(*_state(last.end, took), " · ".join(told))
-
-
-def _state(end: End | None, took: str) -> tuple[str, str]:
-    if end is None:
-        return "running", f"running, {took} so far"
+    reads = [strand.lanes[0] for strand in strands if strand.is_source]
+    told = [f"{number(sum(lane.count for lane in reads), 'read')}, {size(sum(lane.size for lane in reads))}"]
+    lowest = tracks_of(strands, apart=False)[-1].strands
+    if not lowest[0].is_source:
+        given = sum(strand.lanes[-1].count for strand in lowest)
+        told = [*(told if reads else []), f"{given:,} from {stage_name(lowest[0].lanes[-1].name)}"]
+    if left_out:
+        told.append(f"{number(left_out, 'subscription')} left out")
+    counts = " · ".join(told)
+    began = strands[0].opened.at
+    if any(strand.end is None for strand in strands):
+        return Summary("running", f"running{_for(',', seen.clocks.now() - began, ' so far')}", counts)
+    tracks = tracks_of(strands)
+    rank = min(track.rank for track in tracks)  # above 0 where a stream feeds itself
+    ends = [track.strands[-1].end for track in tracks if track.rank == rank]
+    end = min((end for end in ends if end is not None), key=lambda end: ("error", "left", "completed").index(end.how))
+    took = _last_moment(strands) - began
     if end.how == "completed":
-        return "completed", f"completed in {took}"
+        return Summary("completed", f"completed{_for(' in', took)}", counts)
     if end.how == "error":
-        return "error", f"broken ({shown(end.error, 24)}) after {took}"
-    return "left", f"left after {took}{f', by {shown(end.error, 24)}' if end.error else ''}"
+        return Summary("error", f"broken ({shown(end.error, 24)}){_for(' after', took)}", counts)
+    return Summary("left", f"left{_for(' after', took)}{f', by {shown(end.error, 24)}' if end.error else ''}", counts)
 
 
-def _last_moment(seen: Probe) -> float:
-    times = [strand.opened.at for strand in seen.strands]
-    for strand in seen.strands:
+def _for(before: str, took: float, after: str = "") -> str:
+    """A time between words; nothing where none has passed."""
+    return f"{before} {seconds(took)}{after}" if took > 0 else ""
+
+
+def _last_moment(strands: Iterable[Strand]) -> float:
+    times = [strand.opened.at for strand in strands]
+    for strand in strands:
         for lane in strand.lanes:
-            kept = lane.items
-            times += [kept[-1].at] if kept else []
+            times += [item.at for item in lane.items[-1:]]
             times += [lane.end.at] if lane.end is not None else []
     return max(times)

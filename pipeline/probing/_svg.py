@@ -1,24 +1,25 @@
 """A scene → SVG: nothing but shapes with their colours on them.
 
-No script, no style sheet (in a page it would leak into the rest of it, and sanitisers drop it), no ids (they would collide
-with another picture's), no links. A panel of its own stands behind it all, as the page may be light or dark.
+No script, no ids (they would collide with another picture's), no links. A panel of its own stands behind it all, as the page
+may be light or dark. The one style sheet turns each colour into that of the dark theme where that is preferred; it knows
+its own pictures by their class, as it may land in a page, and where it is dropped, the picture is light.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Literal
 
-from pipeline.probing._bars import BAR, bar
+from pipeline.probing._bars import BAR, bar, beyond
 from pipeline.probing._ink import CELL, LEFT, SANS, Ink, n, with_tooltip
-from pipeline.probing._looks import SAID, THEMES, Colours, Theme
-from pipeline.probing._marble import COLUMN, marble, room_of
+from pipeline.probing._looks import DARKENED, SAID, THEMES, Colours, Theme
+from pipeline.probing._marble import COLUMN, LEAST, marble, room_of
 from pipeline.probing._place import Room
 from pipeline.probing._rows import base
 from pipeline.probing._scene import GROUPED, Ended, Mark, Metrics, Scene, scene_of
-from pipeline.probing._seen import End, Item
+from pipeline.probing._seen import Item
 from pipeline.probing._shown import escaped, seconds, shown, size, stage_name
 from pipeline.probing._shown import width as cells
 from pipeline.probing._summary import summary
@@ -37,28 +38,39 @@ _FAN = 12  # threads from one marble, from which on they are drawn fainter
 
 def svg_of(seen: Probe, *, stages: Collection[str] | Literal["all"] | None, width: int | None, theme: Theme) -> str:
     """The picture as SVG. Raises ValueError for stages that are not there."""
-    room = Room((width or WIDTH) - LEFT - 60, longest_gap=66, usual_gap=26, column=COLUMN)
-    metrics = Metrics(room, (0, 1, 2, 3), room_of, end=14, more=90, sign=lambda text: len(text) * CELL + 14)
-    return _Picture(seen, scene_of(seen, metrics, stages), THEMES[theme]).svg()
+    room = Room((width or WIDTH) - LEFT - 60, longest_gap=2 * COLUMN, usual_gap=26, column=COLUMN)
+    metrics = Metrics(room, (0, 1, 2, 3), LEAST, room_of, end=14, words=_room_beside, more=90, sign=_room_of_sign)
+    return _Picture(seen, scene_of(seen, metrics, stages), theme).svg()
+
+
+def _room_beside(words: str) -> float:
+    return 10 + cells(words) * 6.6 if words else 0.0
+
+
+def _room_of_sign(text: str) -> float:
+    return cells(text) * CELL + 14
 
 
 class _Picture:
-    def __init__(self, seen: Probe, scene: Scene, colours: Colours) -> None:
-        self._seen, self._scene, self._colours, self._ink = seen, scene, colours, Ink(colours)
+    def __init__(self, seen: Probe, scene: Scene, theme: Theme) -> None:
+        colours: Colours = THEMES[theme]
+        self._seen, self._scene, self._theme, self._colours, self._ink = seen, scene, theme, colours, Ink(colours)
         self._parts: list[str] = []
         self._ys: list[float] = []
-        y = _TOP + (14 if any(scope.row == 0 for scope in scene.scopes) else 0)
+        scoped = {scope.row for scope in scene.scopes}
+        y = _TOP
         self._texts = {number: _has_text(row.items) and scene.detail >= 1 for number, row in enumerate(scene.rows)}
         for number, row in enumerate(scene.rows):
-            y += 12 if row.first and number else 0
+            y += (12 if row.first and number else 0) + (14 if number in scoped else 0)
             self._ys.append(y)
             y += _ROW + (_SUBTITLE if self._texts[number] else 0)
         self._bars = y - 4
         self._bottom = self._bars + len(scene.calls) * BAR + (6 if scene.calls else 0)
         self._right = LEFT + max(scene.width, 200.0)
-        told = max((cells(_end_words(ended.end)) for ended in scene.ends), default=0)
-        self._margin = max(28.0, 24 + told * 6.6)
+        words = max((_room_beside(ended.words) for ended in scene.ends), default=0.0)
+        self._margin = 28 + max(words, beyond(scene.calls, scene.places, self._right))
         counts = ((mark.row, len(mark.items)) for mark in scene.marks)
+        self._marks = sorted(scene.marks, key=lambda mark: (mark.row, mark.x))
         self._most: dict[int, int] = {}  # items in one marble, by row
         for row_number, count in counts:
             self._most[row_number] = max(count, self._most.get(row_number, 0))
@@ -69,19 +81,15 @@ class _Picture:
         colours = self._colours
         legend = self._legend()
         width, height = round(self._right + self._margin), round(self._bottom + 22 + 18 * len(legend))
-        told = summary(self._seen)
+        told = summary(self._seen, self._scene.strands, self._scene.left_out)
         self._axis()
         for break_ in self._scene.breaks:
             self._break(break_.start, break_.end, break_.seconds)
         self._rows()
-        threads = Counter(mark for mark, _ in self._scene.links)
-        for mark, other in self._scene.links:
-            self._thread(mark.x, self._ys[mark.row], other, faint=threads[mark] > _FAN)
-        for ended, mark in self._scene.end_links:
-            self._thread(ended.x, self._ys[ended.row], mark)
-        for mark, ended in self._scene.ending_links:
-            self._path(mark.x, self._ys[mark.row], ended.x, self._ys[ended.row] - 9, colours.muted)
-        for mark in sorted(self._scene.marks, key=lambda mark: (mark.row, mark.x)):
+        threads = Counter(above for above, _ in self._scene.links)
+        for above, below in self._scene.links:
+            self._thread(above, below, faint=threads[above] > _FAN)
+        for mark in self._marks:
             self._parts.append(
                 marble(
                     mark.items,
@@ -93,6 +101,7 @@ class _Picture:
                     began=self._seen.began,
                 )
             )
+        self._more()
         for ended in self._scene.ends:
             self._end(ended)
         self._subtitles()
@@ -104,7 +113,7 @@ class _Picture:
         head = (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
             f'role="img" aria-label="{escaped("Marbles of a stream: " + told.words)}" font-family="{SANS}" '
-            f'font-size="11" xml:space="preserve">'
+            f'font-size="11" xml:space="preserve" class="rxmarbles-{self._theme}" style="max-width:100%;height:auto">'
         )
         panel = (
             f'<rect x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="10" '
@@ -116,12 +125,16 @@ class _Picture:
             f'<text x="32" y="27" fill="{colours.text}" font-size="13" font-weight="600">{escaped(told.state_words)}'
             f'<tspan dx="12" fill="{colours.muted}" font-size="11" font-weight="400">{escaped(told.counts)}</tspan></text>'
         )
-        return "\n".join([head, panel, title, *self._parts, "</svg>", ""])
+        parts = [panel, title, *self._parts]
+        style = [_darkened(parts)] if self._theme == "auto" else []
+        return "\n".join([head, *style, *parts, "</svg>", ""])
 
     def _axis(self) -> None:
+        if not self._scene.rows:
+            return
         colours, y = self._colours, 50.0
         self._parts.append(self._ink.line(LEFT - 6, y, self._right, y, colours.line))
-        free = 0.0
+        free, before = 0.0, ""
         busy = [(LEFT + b.start, LEFT + b.end) for b in self._scene.breaks]
         for tick in self._scene.ticks:
             x = LEFT + tick.x
@@ -130,17 +143,19 @@ class _Picture:
             self._parts.append(self._ink.line(x, y - 3, x, y, colours.line))
             text = seconds(tick.at)
             half = len(text) * 2.9
-            if x - half >= free and not any(
-                start - half + 8 < x < end + half - 8 and end - x > 3 and x - start > 3 for start, end in busy
+            if (
+                text != before
+                and x - half >= free
+                and not any(start - half < x < end + half - 7 for start, end in busy)
             ):
                 self._parts.append(self._ink.words(x, y - 7, text, colours.muted, size=9.5, anchor="middle"))
-                free = x + half + 14
+                free, before = x + half + 14, text
 
     def _break(self, start: float, end: float, wait: float) -> None:
         colours = self._colours
         long = wait >= _STALL
         ink, band = (colours.stall, colours.stall_band) if long else (colours.muted, colours.gap_band)
-        left, right = LEFT + start + 7, LEFT + end - 7
+        left, right = LEFT + start + 4, LEFT + end - 4
         middle, top, bottom = (left + right) / 2, 44.0, self._bottom - 6
         body = (
             f'<rect x="{n(left)}" y="{n(top)}" width="{n(right - left)}" height="{n(bottom - top)}" rx="4" fill="{band}"/>'
@@ -177,26 +192,29 @@ class _Picture:
                     f'<path d="M{n(end - 5)} {n(y - 4)}L{n(end)} {n(y)}L{n(end - 5)} {n(y + 4)}" '
                     f'stroke="{colours.muted}" stroke-width="1.4" fill="none"/>'
                 )
-        for more in scene.more:
-            x, y = LEFT + more.x, self._ys[more.row]
-            self._parts.append(
-                f'<rect x="{n(x - 44)}" y="{n(y - 7)}" width="88" height="14" rx="7" fill="{colours.panel}" '
-                f'stroke="{colours.muted}" stroke-dasharray="2 3"/>'
-                + self._ink.words(x, y + 3.5, more.text, colours.muted, size=9.5, anchor="middle")
-            )
         for sign in scene.signs:
             x, y = LEFT + sign.x, self._ys[sign.row]
-            half = len(shown(sign.text)) * CELL / 2 + 4
+            half = cells(sign.text) * CELL / 2 + 4
             self._parts.append(
                 f'<rect x="{n(x - half)}" y="{n(y - 8)}" width="{n(2 * half)}" height="16" rx="3" fill="{colours.panel}" '
                 f'stroke="{colours.muted}"/>'
                 + self._ink.words(x, y + 3.5, sign.text, colours.muted, size=10, anchor="middle", mono=True)
             )
-        for scope in scene.scopes:
+        for scope, following in zip_longest(scene.scopes, scene.scopes[1:]):
+            until = following.x if following is not None and following.row == scope.row else scene.width
+            room = max(int((until - scope.x - 6) / 5.6), 3)
+            text = scope.text if cells(scope.text) <= room else shown(scope.text.partition(" · ")[0], room)
+            y = self._ys[scope.row] - 15
+            self._parts.append(self._ink.words(LEFT + scope.x - 6, y, text, colours.muted, size=9.5, bold=True))
+
+    def _more(self) -> None:
+        colours = self._colours
+        for more in self._scene.more:
+            x, y = LEFT + more.x, self._ys[more.row]
             self._parts.append(
-                self._ink.words(
-                    LEFT + scope.x - 6, self._ys[scope.row] - 15, scope.text, colours.muted, size=9.5, bold=True
-                )
+                f'<rect x="{n(x - 44)}" y="{n(y - 7)}" width="88" height="14" rx="7" fill="{colours.panel}" '
+                f'stroke="{colours.muted}" stroke-dasharray="2 3"/>'
+                + self._ink.words(x, y + 3.5, more.text, colours.muted, size=9.5, anchor="middle")
             )
 
     def _foreign(self, number: int) -> None:
@@ -211,11 +229,13 @@ class _Picture:
 
     # ------------------------------------------------------------------------------------------------ the marbles
 
-    def _thread(self, x: float, y: float, mark: Mark, *, faint: bool = False) -> None:
-        self._path(x, y, mark.x, self._ys[mark.row], self._ink.hue(mark.items[0].kind).solid, faint=faint)
-
-    def _path(self, x: float, y: float, to_x: float, to_y: float, colour: str, *, faint: bool = False) -> None:
-        x, to_x = x + LEFT, to_x + LEFT
+    def _thread(self, above: Mark | Ended, below: Mark | Ended, *, faint: bool) -> None:
+        """From a cause to what came of it."""
+        x, y, to_x, to_y = LEFT + above.x, self._ys[above.row], LEFT + below.x, self._ys[below.row]
+        if isinstance(below, Mark):
+            colour = self._ink.hue(below.items[0].kind).solid
+        else:
+            colour, to_y = self._colours.muted, to_y - 9
         dense = faint or self._scene.detail == GROUPED
         if abs(to_x - x) < 0.5:
             path = f"M{n(x)} {n(y)}V{n(to_y)}"
@@ -236,14 +256,11 @@ class _Picture:
         elif end.how == "error":
             told = f"{end.error} at {self._time(end.at)}\n{shown(end.message)}"
             body = f'<path d="M{n(x - 5)} {n(y - 5)}l10 10m0 -10l-10 10" stroke="{colours.bad}" stroke-width="2.4" stroke-linecap="round"/>'
-            first = not any(other.end.how == "error" and other.row == ended.row - 1 for other in self._scene.ends)
-            if first:
-                body += self._ink.words(x + 11, y + 4, _end_words(end), colours.bad, bold=True)
+            body += self._ink.words(x + 11, y + 4, ended.words, colours.bad, bold=True)
         else:
             told = f"{f'left by {end.error}' if end.error else 'left by who was below'} at {self._time(end.at)}"
             body = f'<path d="M{n(x - 3)} {n(y - 6)}h3v12h-3" stroke="{colours.muted}" stroke-width="1.4" fill="none"/>'
-            if ended.row == len(self._ys) - 1:
-                body += self._ink.words(x + 9, y + 4, _end_words(end), colours.muted)
+            body += self._ink.words(x + 9, y + 4, ended.words, colours.muted)
         self._parts.append(with_tooltip(told, body))
 
     def _subtitles(self) -> None:
@@ -254,27 +271,26 @@ class _Picture:
             free = 0.0
             said = [item for item in row.items if item.kind in SAID]
             runs = [list(run) for _, run in groupby(said, self._run_of)]
-            for position, run in enumerate(runs):
-                xs = [self._scene.places[item.seq] for item in run]
-                last = xs[-1] + 8 if position + 1 < len(runs) else self._right - LEFT + self._margin - 16
-                at = 0
-                while at < len(run):
-                    if xs[at] < free:
-                        at += 1
-                        continue
-                    room = max(min(last - xs[at], 128.0 if len(run) > 40 else 1e9), 40.0)
-                    text = shown("".join(item.text for item in run[at : at + 80]).strip(), int(room / 5.1))
-                    self._parts.append(
-                        self._ink.words(
-                            LEFT + xs[at] - 4,
-                            self._ys[number] + 21,
-                            text,
-                            self._ink.hue(run[0].kind).ink,
-                            size=8.5,
-                            mono=True,
-                        )
-                    )
-                    free = xs[at] + cells(text) * 5.1 + 10
+            for run in runs:
+                last = self._scene.places[run[-1].seq] + 8
+                until = last if run is not runs[-1] else self._right - LEFT + self._margin - 16
+                free = self._say(run, number, free, until)
+
+    def _say(self, run: list[Item], row: int, free: float, until: float) -> float:
+        """What a run says, and how it goes on as often as there is room; answers where there is room again."""
+        for at, item in enumerate(run):
+            x = self._scene.places[item.seq]
+            if x < free:
+                continue
+            room = max(min(until - x, 128.0 if len(run) > 40 else until), 40.0)
+            whole = shown("".join(item.text for item in run[at : at + 80]).strip())
+            text = shown(whole, int(room / 5.1))
+            ink, y = self._ink.hue(item.kind).ink, self._ys[row] + 21
+            self._parts.append(self._ink.words(LEFT + x - 4, y, text, ink, size=8.5, mono=True))
+            free = x + cells(text) * 5.1 + 10
+            if text == whole and at + 80 >= len(run):
+                break
+        return free
 
     def _run_of(self, item: Item) -> tuple[str, int]:
         """What is read as one: texts of one kind, without a break in them."""
@@ -284,9 +300,7 @@ class _Picture:
     # ------------------------------------------------------------------------------------------------ the legend
 
     def _legend(self) -> list[list[tuple[str, float]]]:
-        kinds = dict.fromkeys(
-            mark_kind for mark in self._scene.marks for mark_kind in dict.fromkeys(i.kind for i in mark.items)
-        )
+        kinds = dict.fromkeys(item.kind for mark in self._marks for item in mark.items)
         lines: list[list[tuple[str, float]]] = [[]]
         x = 20.0
         for kind in list(kinds)[:24]:
@@ -313,11 +327,15 @@ class _Picture:
         return seconds(max(0.0, at - self._seen.began))
 
 
-def _end_words(end: End) -> str:
-    """What stands beside the mark of an end."""
-    if end.how == "completed":
-        return ""
-    return shown(end.error, 18) if end.how == "error" else shown(f"left: {end.error}" if end.error else "left", 24)
+def _darkened(parts: Iterable[str]) -> str:
+    """The style sheet for dark pages, with a rule for each colour that is there."""
+    rules = [
+        f'.rxmarbles-auto [{how}="{light}"]{{{how}:{dark}}}'
+        for light, dark in DARKENED.items()
+        for how in ("fill", "stroke")
+        if any(f'{how}="{light}"' in part for part in parts)
+    ]
+    return f"<style>@media (prefers-color-scheme:dark){{{''.join(rules)}}}</style>"
 
 
 def _has_text(items: Iterable[Item]) -> bool:

@@ -6,7 +6,8 @@ between them, too. The time between the call and its return, without the time of
 the stage's own; the probe's own work is left out of both.
 
 An item that comes while the stack is empty came from outside, or from a flush, whose time runs from the end of its
-lane to the end of the next.
+lane to the end of the next. A source is no chain and calls nobody by way of us: what enters the chain that has opened it
+came of its last read, if it is that read, or if it comes at the time of it.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 from operators import Gap, Lanes, StreamError
 from operators._run import _Raised, _Stop
 from pipeline.probing._preview import SHOWN, preview
-from pipeline.probing._seen import End, Item, Moment, Strand
+from pipeline.probing._seen import SAME_TIME, End, Item, Moment, Strand
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 class Frame:
     """An item that is being looked at by the stage below."""
 
-    __slots__ = ("began", "handling", "item", "lane", "others", "strand", "told", "value")
+    __slots__ = ("began", "handling", "item", "lane", "others", "strand", "told")
 
     def __init__(self, strand: Strand, lane: int, item: Item, handling: BaseException | None) -> None:
         self.strand, self.lane, self.item, self.handling = strand, lane, item, handling
@@ -54,14 +55,24 @@ class Clocks:
         self._clock, self.timer = clock, timer
         self._numbers: Iterator[int] = count(1)
         self._began = clock()
-        self.first: float | None = None  # by the timer
-        self.last = 0.0
+        self._first: float | None = None  # by the timer
+        self._last = 0.0
+        self.own = 0.0  # seconds that the probe took itself
+
+    @property
+    def passed(self) -> float:
+        """By the timer, from the first thing that happened to the last, without the probe."""
+        return max(0.0, self._last - self._first - self.own) if self._first is not None else 0.0
 
     def moment(self) -> Moment:
-        self.last = self.timer()
-        if self.first is None:
-            self.first = self.last
-        return Moment(next(self._numbers), self._clock() - self._began)
+        self._last = self.timer()
+        if self._first is None:
+            self._first = self._last
+        return Moment(next(self._numbers), self.now())
+
+    def now(self) -> float:
+        """By the clock that is shown."""
+        return self._clock() - self._began
 
 
 class _Flush:
@@ -82,6 +93,7 @@ class Watch(Lanes):
         thread.opening.append(self)
 
     def subscribed(self) -> None:
+        """Nothing more is opened above it."""
         opening = self._thread.opening
         if self in opening:
             del opening[opening.index(self) :]
@@ -91,21 +103,18 @@ class Watch(Lanes):
         frames = self._thread.frames
         said = preview(value)
         seq, at = self._clocks.moment()
-        item = Item(seq, at, type(value).__name__, said.text, said.size, self._cause(lane, value), said.piece)
+        item = Item(seq, at, type(value).__name__, said.text, said.size, self._cause(lane, value, at), said.piece)
         self.strand.lanes[lane].add(item, value.dropped if isinstance(value, Gap) else 0)
         frame = Frame(self.strand, lane, item, sys.exception())
         frames.append(frame)
         frame.began = now = self._clocks.timer()
-        frame.others = 0.0
+        self._clocks.own += now - entered
         self._elsewhere(now - entered)
 
-    def _cause(self, lane: int, value: object) -> int | None:
-        frames, read = self._thread.frames, self._thread.read
-        if lane == 0 and read is not None and read[2] is value:
-            source, item, _ = read
-            source.feeds.add(self.strand.number)
-            self._thread.read = None
-            return item.seq
+    def _cause(self, lane: int, value: object, at: float) -> int | None:
+        frames = self._thread.frames
+        if lane == 0 and (read := self._read(value, at)) is not None:
+            return read
         if not frames:
             return None
         above = frames[-1]
@@ -115,6 +124,17 @@ class Watch(Lanes):
         elif above.lane == lane - 1:
             above.told = True
         return above.item.seq
+
+    def _read(self, value: object, at: float) -> int | None:
+        if self._thread.read is None:
+            return None
+        source, item, data = self._thread.read
+        if value is data:
+            self._thread.read = None
+        elif self._thread.frames or source.within != self.strand.number or at - item.at >= SAME_TIME:
+            return None
+        source.feeds.add(self.strand.number)
+        return item.seq
 
     def _elsewhere(self, seconds: float) -> None:
         """Time that is not that of whoever called us."""
@@ -139,7 +159,9 @@ class Watch(Lanes):
         error = sys.exception()
         if error is not None and error is not frame.handling:
             self._unwound(error)
-        self._elsewhere(self._clocks.timer() - frame.began)
+        left = self._clocks.timer()
+        self._clocks.own += left - now
+        self._elsewhere(left - frame.began)
         frames.pop()
 
     def _unwound(self, error: BaseException) -> None:
@@ -150,6 +172,7 @@ class Watch(Lanes):
             self._leave(error)
 
     def _leave(self, error: BaseException | None) -> None:
+        self.subscribed()
         if self.strand.end is None:
             told = "" if error is None else type(error).__name__
             self.strand.left = End(*self._clocks.moment(), "left", told, str(error or "")[:SHOWN])
@@ -167,13 +190,15 @@ class Watch(Lanes):
         flushed = self._flush
         frames = self._thread.frames
         if flushed is not None:
+            if len(frames) > flushed.depth:  # the stream was ended from inside of what the flush has emitted
+                flushed.others += now - frames[flushed.depth].began
             took = max(0.0, now - flushed.began - flushed.others)
             self.strand.lanes[flushed.lane].busy += took
             if frames:
                 frames[-1].others += took
         below = lane < len(self.strand.lanes) - 1
         if not below:
-            self.subscribed()  # if it has ended before that was said, nothing more is opened above it
+            self.subscribed()  # it may have ended before that was said
         self._flush = _Flush(lane, len(frames), self._clocks.timer()) if below else None
 
     def disposed(self) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from pipeline.embedded import serve
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 RECORDED = ROOT / "pipeline" / "embedded" / "recorded"
 
 
@@ -79,7 +79,7 @@ class TestChat:
         )
         monkeypatch.chdir(tmp_path)
         words = ("--base-url", server.base_url, "-m", server.model, "--json", "--tool", "my_tools:get_weather")
-        done = rxchat("chat", "weather in Paris", *words, PYTHONPATH=str(RECORDED.parents[2]))
+        done = rxchat("chat", "weather in Paris", *words, PYTHONPATH=str(ROOT))
         found = events_of(done.stdout)
         assert done.returncode == 0, done.stderr
         assert [event["content"] for event in found if event["event"] == "ToolResult"] == ["sunny, 18 °C in Paris"]

@@ -20,7 +20,7 @@ pytest.importorskip("uvicorn", reason='the page needs the extra: pip install "rx
 from pipeline.recordings import record
 from pipeline.sources._replay import replay
 
-RECORDED = Path(__file__).parents[2] / "pipeline" / "embedded" / "recorded"
+RECORDED = Path(__file__).parents[3] / "pipeline" / "embedded" / "recorded"
 PROGRAM = "import typer; from pipeline.commands._watch import watch; a = typer.Typer(); a.command()(watch); a()"
 
 
