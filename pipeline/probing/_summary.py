@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pipeline.probing._rows import tracks_of
 from pipeline.probing._seen import Strand
-from pipeline.probing._shown import number, seconds, shown, size, stage_name
+from pipeline.probing._shown import number, seconds, shown, size
 
 if TYPE_CHECKING:
     from pipeline.probing._probe import Probe
@@ -34,7 +34,7 @@ def summary(seen: Probe, strands: Sequence[Strand], left_out: int) -> Summary:
     lowest = tracks_of(strands, apart=False)[-1].strands
     if not lowest[0].is_source:
         given = sum(strand.lanes[-1].count for strand in lowest)
-        told = [*(told if reads else []), f"{given:,} from {stage_name(lowest[0].lanes[-1].name)}"]
+        told = [*(told if reads else []), f"{number(given, 'item')} out"]
     if left_out:
         told.append(f"{number(left_out, 'subscription')} left out")
     counts = " · ".join(told)

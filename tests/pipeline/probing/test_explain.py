@@ -325,7 +325,7 @@ def test_subscriptions_that_were_one_too_many_are_told() -> None:
     with probe() as seen:
         for _ in range(260):
             Cold([1]).pipe(passed()).subscribe(Seen())
-    assert "256 from passed() · 4 subscriptions left out" in str(seen.explain()).splitlines()[0]
+    assert "256 items out · 4 subscriptions left out" in str(seen.explain()).splitlines()[0]
     assert row(seen.explain(), "passed").given == 256
 
 

@@ -196,7 +196,7 @@ def test_a_later_round_that_breaks_is_how_it_all_ended() -> None:
     with probe(clock=lambda: 0.0) as seen:
         for reads in ([body[:60]], [body]):
             replay(reads).pipe(decode()).subscribe(Seen())
-    assert any(text.startswith("completed2 reads") and text.endswith("3 from deltas()") for text in texts(drawn(seen)))
+    assert any(text.startswith("completed2 reads") and text.endswith("3 items out") for text in texts(drawn(seen)))
 
 
 def test_who_left_is_named() -> None:
@@ -323,7 +323,7 @@ def test_streams_that_run_side_by_side_have_rows_of_their_own() -> None:
             source.on_next(1)
     assert drawn(seen).count('stroke-dasharray="1 4"') == 11
     assert "3 subscriptions left out" in str(seen)
-    assert any(text.endswith("30 from twice() · 3 subscriptions left out") for text in texts(drawn(seen)))
+    assert any(text.endswith("30 items out · 3 subscriptions left out") for text in texts(drawn(seen)))
 
 
 def test_streams_that_run_at_once_stand_below_each_other() -> None:
