@@ -18,11 +18,14 @@ from pipeline.sources._timeouts import Timeouts
 
 if TYPE_CHECKING:
     from pipeline.measure import Metrics, TokenCounter, count_tokens, metrics, token_counter, traced
+    from pipeline.notebook import show
+    from pipeline.probing import Marbles, explain, probe
     from pipeline.recordings import Recording, diff, record
     from pipeline.sharing import Paced, block, coalesce, drop_oldest, latest, share_to
     from pipeline.sinks import StreamParser, callbacks, collect, console, log, tap
 
 __all__ = [
+    "Marbles",
     "Metrics",
     "Paced",
     "Pull",
@@ -42,16 +45,19 @@ __all__ = [
     "decode",
     "diff",
     "drop_oldest",
+    "explain",
     "iterate",
     "latest",
     "log",
     "metrics",
+    "probe",
     "reads",
     "record",
     "replay",
     "request",
     "run_tools",
     "share_to",
+    "show",
     "tap",
     "token_counter",
     "tool",
@@ -62,6 +68,8 @@ _LATE = {
     **dict.fromkeys(
         ("Metrics", "TokenCounter", "count_tokens", "metrics", "token_counter", "traced"), "pipeline.measure"
     ),
+    "show": "pipeline.notebook",
+    **dict.fromkeys(("Marbles", "explain", "probe"), "pipeline.probing"),
     **dict.fromkeys(("Recording", "diff", "record"), "pipeline.recordings"),
     **dict.fromkeys(("StreamParser", "callbacks", "collect", "console", "log", "tap"), "pipeline.sinks"),
     **dict.fromkeys(("Paced", "block", "coalesce", "drop_oldest", "latest", "share_to"), "pipeline.sharing"),
@@ -79,3 +87,17 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """`%load_ext pipeline`: %%chat streams a prompt, and %marbles draws what happened in the last stream shown."""
+    from pipeline.notebook._magics import load
+
+    load(ipython)
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """`%unload_ext pipeline`."""
+    from pipeline.notebook._magics import unload
+
+    unload(ipython)

@@ -7,7 +7,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Generator
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from reactivex import Observable, abc
 from reactivex.disposable import SerialDisposable
@@ -15,27 +15,22 @@ from reactivex.scheduler import CurrentThreadScheduler
 
 from operators import Event, Message, ToolCallSnapshot
 from operators._stream_event import StreamEvent
-from pipeline.notebook._frames import Frames
+from pipeline.notebook._onlooker import Onlooker
 from pipeline.notebook._outputs import Output, in_kernel, shell
-from pipeline.notebook._stop import AFTER, StopButton
 from pipeline.notebook._view import View
 from pipeline.plots._timed import Timed
 from pipeline.sinks import collect
 
+if TYPE_CHECKING:
+    from pipeline.probing import Probe
+
 KEPT = 100_000
 """Events that are kept with their times."""
 
+WAKE = 0.1
+"""Seconds after which the loop of a cell that awaits is woken: what a kernel does on an interrupt, a sleeping loop does not see."""
+
 UNAWAITED = "left when its cell ended: an async client's stream is shown with `await show(…)`"
-
-
-
-
-class Onlooker(Protocol):
-    """Looks on while a stream is shown."""
-
-    def begin(self, answer: Answer) -> None: ...
-    def add(self, timed: Timed) -> None: ...
-    def end(self) -> None: ...
 
 
 class Answer(abc.ObserverBase[Event]):
@@ -45,11 +40,11 @@ class Answer(abc.ObserverBase[Event]):
     it broke with, and `events` has the first 100,000 events with their times.
     """
 
-    def __init__(self, view: View, onlookers: tuple[Onlooker, ...] = (), *, stoppable: bool = False) -> None:
+    def __init__(self, view: View, *others: Onlooker) -> None:
         self.events: list[Timed] = []
         self.cut = False
-        self.probe: Any = None
-        self._view, self._onlookers, self._stoppable = view, onlookers, stoppable
+        self.probe: Probe | None = None
+        self._view, self._onlookers = view, (view, *others)
         self._collected = collect()
         self._subscription = SerialDisposable()
         self._done = threading.Event()
@@ -59,10 +54,6 @@ class Answer(abc.ObserverBase[Event]):
         self._wrong: Exception | None = None  # what show() was given is nothing to show
         self._cell = getattr(shell(), "execution_count", None)
         self._began = time.monotonic()
-        view.draw()
-        self._frames = Frames(view.draw)
-        for onlooker in onlookers:
-            onlooker.begin(self)
 
     # ------------------------------------------------------------------------------------------------ what has come
 
@@ -108,13 +99,17 @@ class Answer(abc.ObserverBase[Event]):
             self._subscription.disposable = stream.subscribe(self)
 
         try:
+            for onlooker in self._onlookers:
+                onlooker.begin(self.stop)
             CurrentThreadScheduler.singleton().schedule(subscribe)
         except KeyboardInterrupt:
-            self.stop("interrupted")
+            self._leave("interrupted")
             raise
         except BaseException as error:
-            self._end(mark=f"left by {type(error).__name__}")
+            self._leave(f"left by {type(error).__name__}")
             raise
+        if self._ending:
+            self._done.wait()  # who stops it from another thread is about to have said so
         if self._wrong is not None:
             raise self._wrong
         if not self.ended:
@@ -127,7 +122,7 @@ class Answer(abc.ObserverBase[Event]):
             self._take(value)
         except Exception as wrong:  # an event loop would only log it, and whoever waits would wait on
             self._wrong = wrong
-            self.stop("left, as it could not be shown")
+            self._leave("left, as it could not be shown")
 
     def _take(self, value: Event) -> None:
         if not isinstance(value, (StreamEvent, ToolCallSnapshot)):
@@ -136,8 +131,6 @@ class Answer(abc.ObserverBase[Event]):
         if len(self.events) < KEPT:
             self.events.append(timed)
         self._collected.on_next(value)
-        self._view.add(value)
-        self._frames.changed()
         for onlooker in self._onlookers:
             onlooker.add(timed)
 
@@ -149,28 +142,31 @@ class Answer(abc.ObserverBase[Event]):
         self._collected.on_completed()
         for message in self.messages:
             for call in message.tool_calls:  # these are whole now, and only a stage that is not in every chain says so
-                self._view.add(call)
+                self._view.complete(call)
         self._end()
 
-    def stop(self, mark: str = "stopped") -> None:
+    def stop(self) -> None:
         """Leave the stream: its connection is closed, and what has come stays. From any thread."""
+        self._leave("stopped")
+
+    def _leave(self, mark: str) -> None:
         if not self.ended:
             self._ending = True  # what still comes is too late
-            self._subscription.dispose()
-            self._end(mark=mark)
+            try:
+                self._subscription.dispose()
+            finally:
+                self._end(mark=mark)
 
     def _end(self, *, error: Exception | None = None, mark: str = "") -> None:
         with self._lock:
-            if self._done.is_set():
+            if self.ended:
                 return
             self._ending = True
             self.cut = bool(mark)
             with contextlib.ExitStack() as last:  # whatever fails of it
                 last.callback(self._tell)
-                last.callback(self._view.end, error, mark)
                 for onlooker in self._onlookers:
-                    last.callback(onlooker.end)
-                last.callback(self._frames.end)
+                    last.callback(onlooker.end, error, mark)
 
     def _tell(self) -> None:
         self._done.set()
@@ -188,20 +184,14 @@ class Answer(abc.ObserverBase[Event]):
         loop = asyncio.get_running_loop()
         future: asyncio.Future[None] = loop.create_future()
         self._waiting = loop, future
-        button = StopButton(self.stop)
         try:
-            if not self.ended:
-                await asyncio.wait([future], timeout=AFTER)
-            if not self.ended:
-                if self._stoppable:
-                    button.show()
-                await future
+            while not (self.ended or future.done()):
+                await asyncio.wait([future], timeout=WAKE)
         except asyncio.CancelledError:
-            self.stop("interrupted")
+            self._leave("interrupted")
             raise
         finally:
             self._waiting = None
-            button.take_away()
         if self._wrong is not None:
             raise self._wrong
         return self
@@ -214,7 +204,7 @@ class Answer(abc.ObserverBase[Event]):
 
         def left(*_: Any) -> None:
             ipython.events.unregister("post_run_cell", left)
-            self.stop(UNAWAITED)
+            self._leave(UNAWAITED)
 
         ipython.events.register("post_run_cell", left)
 
@@ -222,11 +212,14 @@ class Answer(abc.ObserverBase[Event]):
 
     def _ipython_display_(self) -> None:
         """All of it; nothing in the cell that shows it already."""
-        cell = getattr(shell(), "execution_count", None)
-        if cell is None or cell != self._cell or not in_kernel():
+        if not in_kernel() or shell().execution_count != self._cell:
             Output().show(self._view.bundle())
 
     def __repr__(self) -> str:
-        state = "running" if not self.ended else "cut" if self.cut else "completed" if self.error is None else f"broken by {self.error!r}"
+        if not self.ended:
+            state = "running"
+        elif self.cut:
+            state = "cut"
+        else:
+            state = "completed" if self.error is None else f"broken by {self.error!r}"
         return f"<answer: {len(self.messages)} message{'' if len(self.messages) == 1 else 's'}, {state}>"
-

@@ -7,7 +7,6 @@ import json
 from pipeline.notebook._looks import (
     ARGUMENTS,
     CALL,
-    ERROR,
     FAILED,
     FOLD,
     HEAD,
@@ -26,6 +25,8 @@ from pipeline.web._blocks import Block
 
 SHOWN = 20_000
 """Characters that are shown of the arguments of a call, and of a result."""
+TAIL = 2_000
+"""Characters that are shown of reasoning that still grows."""
 
 
 class Drawn:
@@ -33,6 +34,7 @@ class Drawn:
 
     def __init__(self, block: Block) -> None:
         self.block = block
+        self.gone = False  # it stays as it was drawn, in an output above
         self._markdown = Markdown() if block.kind == "text" else None
         self._read = 0
         self._revision = -1
@@ -51,11 +53,12 @@ class Drawn:
         if self._markdown is not None:
             self._feed(self._markdown)
             return self._markdown.html()
-        facts, text = self.block.facts, self._text()
+        facts, text = self.block.facts, self._text(ended=ended)
         match self.block.kind:
             case "reasoning":
                 words = len(text.split())
-                summary = f"<summary {SUMMARY}>Reasoning, {words:,} word{'' if words == 1 else 's'}</summary>"
+                many = f", {words:,} word{'' if words == 1 else 's'}" if ended else " …"
+                summary = f"<summary {SUMMARY}>Reasoning{many}</summary>"
                 unfolded = "" if ended else " open"
                 return f"<details {FOLD}{unfolded}>{summary}<div {THOUGHT}>{escaped(text)}</div></details>"
             case "call":
@@ -68,9 +71,7 @@ class Drawn:
                 return f"<div {FAILED if failed else RESULT}>{mark}<span {ARGUMENTS}>{escaped(cut(said, SHOWN))}</span></div>"
             case "round":
                 return f"<div {HEAD}>{escaped(text)}</div>" if facts["round"] > 1 else ""
-            case "error":
-                return f"<div {ERROR}><strong>{escaped(facts['kind'])}</strong>: {escaped(text)}{_details(self.block)}</div>"
-            case "retry" | "cut":
+            case "retry":
                 return f"<div {WARNING}>{escaped(text)}</div>"
             case "refusal":
                 return f"<div {WARNING}>Refused: {escaped(text)}</div>"
@@ -83,7 +84,7 @@ class Drawn:
 
     def plain(self, *, ended: bool) -> str:
         """The block as text; what a terminal obeys is shown as symbols."""
-        facts, text = self.block.facts, self._text()
+        facts, text = self.block.facts, self._text(ended=ended)
         if self._markdown is not None:
             self._feed(self._markdown)
             said = self._markdown.source.strip("\n")
@@ -99,8 +100,6 @@ class Drawn:
                     said = f"{'←' if failed is None else '✗'} {cut(text if failed is None else failed, SHOWN)}"
                 case "round":
                     said = f"— {text} —" if facts["round"] > 1 else ""
-                case "error":
-                    said = f"error: {facts['kind']}: {text}"
                 case _:
                     said = f"[{text}]"
         return visible(said)
@@ -119,8 +118,12 @@ class Drawn:
         self._read = len(self.block.text)
         markdown.add(new)
 
-    def _text(self) -> str:
-        return self.block.text.part(0, len(self.block.text))
+    def _text(self, *, ended: bool) -> str:
+        """The text; of reasoning that still grows the end, which is what is read: it is drawn many times a second."""
+        came = self.block.text
+        if self.block.kind != "reasoning" or ended or len(came) <= TAIL:
+            return came.part(0, len(came))
+        return "…" + came.part(len(came) - TAIL, TAIL)
 
 
 def arguments(text: str) -> str:
@@ -141,9 +144,3 @@ def arguments(text: str) -> str:
     if not isinstance(found, dict) or not found:
         return text
     return "\n".join(f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in found.items())
-
-
-def _details(block: Block) -> str:
-    known = {name: value for name, value in block.facts.items() if name not in {"kind", "void"}}
-    told = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in known.items())
-    return f" <small>({escaped(told)})</small>" if told else ""

@@ -23,11 +23,13 @@ from operators import (
     ToolResult,
     Usage,
 )
-from pipeline.sinks._phrases import cut
+from pipeline.sinks._phrases import cut, described
 from pipeline.sinks._visible import visible
 
 SHOWN = 2000
 """Characters of an event that are shown."""
+MOST = 100_000
+"""Events that are shown."""
 
 COLORS = {
     "text": "#3b82c4",
@@ -37,6 +39,7 @@ COLORS = {
     "result": "#3a9a52",
     "audio": "#b8679a",
     "other": "#8a8a8a",
+    "cut": "#c98a12",
     "error": "#d04a4a",
 }
 """Of each kind of lane: neither too dark for a dark page nor too light for a light one."""
@@ -71,22 +74,27 @@ class Items:
     def __init__(self) -> None:
         self.all: list[Item] = []
         self.lanes: list[Lane] = []
+        self.ended = False
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._round = 0
 
     def add(self, at: float, event: Event) -> None:
+        if len(self.all) >= MOST:
+            return
         if isinstance(event, (RoundStarted, Restarted)):
             self._round += 1
         kind, text, grows = _said(event)
         lane = self._lane(kind, event)
         self.all.append(Item(round(at, 4), lane, type(event).__name__, visible(cut(text, SHOWN)), grows))
 
-    def failed(self, at: float, said: str) -> None:
-        """The stream broke, or was left."""
-        lane = self._numbers.setdefault(("end",), len(self.lanes))
-        if lane == len(self.lanes):
-            self.lanes.append(Lane("error", "end"))
-        self.all.append(Item(round(at, 4), lane, "end", visible(said), grows=False))
+    def end(self, error: Exception | None, mark: str) -> None:
+        """The stream broke, or was left as `mark` says; nothing is added where it completed."""
+        self.ended = True
+        if error is not None or mark:
+            said = mark if error is None else described(error)
+            self.lanes.append(Lane("cut" if error is None else "error", "end"))
+            at = self.all[-1].at if self.all else 0.0
+            self.all.append(Item(at, len(self.lanes) - 1, "end", visible(said), grows=False))
 
     def _lane(self, kind: str, event: Event) -> int:
         choice = getattr(event, "choice", 0)

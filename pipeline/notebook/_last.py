@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.util import find_spec
+from contextlib import AbstractContextManager, nullcontext
 
 from pipeline.notebook._answer import Answer
 
-_state: dict[str, Answer] = {}
-_probing = False
 
+class _Kernel:
+    """What is known of the kernel in which this runs."""
 
-def keep(answer: Answer) -> None:
-    _state["last"] = answer
+    answer: Answer | None = None
+    probing = False
 
 
 def last() -> Answer | None:
     """What `show()` or `%%chat` showed last, also when it was interrupted; None before that."""
-    return _state.get("last")
+    return _Kernel.answer
 
 
 def probe_what_is_shown(*, on: bool) -> None:
     """Streams that are shown from now on are seen by a probe, for %marbles; `%load_ext pipeline` turns it on."""
-    global _probing  # noqa: PLW0603
-    _probing = on
+    _Kernel.probing = on
 
 
-@contextmanager
-def watching(answer: Answer) -> Iterator[None]:
-    """What is subscribed inside is seen by a probe, if that is wanted."""
-    if not _probing or find_spec("pipeline.probing") is None:
-        yield
-        return
+def keep(answer: Answer) -> AbstractContextManager[object]:
+    """This is the last one; what is subscribed inside belongs to it, and is seen by a probe if that is wanted."""
+    _Kernel.answer = answer
+    if not _Kernel.probing:
+        return nullcontext()
     from pipeline.probing import probe
 
-    with probe() as answer.probe:
-        yield
+    answer.probe = probe()
+    return answer.probe

@@ -7,6 +7,7 @@ _FILL = "background:rgba(127,127,127,.13)"
 
 WHOLE = 'style="max-width:48em;line-height:1.5;overflow-wrap:anywhere"'
 PRE = f'style="{_FILL};padding:.6em .8em;border-radius:4px;white-space:pre-wrap;overflow-wrap:anywhere;{_MONO}"'
+PLAIN = 'style="background:none;padding:0"'
 CODE = f'style="{_FILL};padding:.1em .3em;border-radius:3px;{_MONO}"'
 QUOTE = 'style="margin:.5em 0;padding:0 .9em;border-left:3px solid rgba(127,127,127,.5)"'
 RULE = 'style="border:0;border-top:1px solid rgba(127,127,127,.5)"'

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
 
-from pipeline.notebook._looks import CODE, LINK, PRE, QUOTE, RULE, TD, TH, TIGHT
+from pipeline.notebook._looks import CODE, LINK, PLAIN, PRE, QUOTE, RULE, TD, TH, TIGHT
 from pipeline.notebook._safe import address, escaped
 
 _LINE_END = re.compile(r"\r\n|\r(?!\Z)")  # a CR at the end waits: an LF may follow
@@ -41,7 +41,8 @@ class Markdown:
 
     def html(self) -> str:
         """All of it."""
-        return "".join([*self._final, self._settle()]).rstrip("\n")
+        rest = self._settle()
+        return "".join([*self._final, rest]).rstrip("\n")
 
     def release(self) -> tuple[str, str]:
         """What is final, as HTML and as it was written; from now on it is left out."""
@@ -110,7 +111,7 @@ def _quote(node: SyntaxTreeNode) -> str:
 
 
 def _code(node: SyntaxTreeNode) -> str:
-    return f"<pre {PRE}><code>{escaped(node.content)}</code></pre>\n"
+    return f"<pre {PRE}><code {PLAIN}>{escaped(node.content)}</code></pre>\n"
 
 
 def _rule(_node: SyntaxTreeNode) -> str:

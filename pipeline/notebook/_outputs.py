@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from typing import Any
 
 
@@ -10,7 +11,9 @@ def shell() -> Any:
     try:
         from IPython.core.getipython import get_ipython
     except ImportError as error:
-        raise ImportError('showing a stream in a notebook needs the extra "notebook": pip install "rxchat[notebook]"') from error
+        raise ImportError(
+            'showing a stream in a notebook needs the extra "notebook": pip install "rxchat[notebook]"'
+        ) from error
     found: Any = get_ipython  # it has no types in older versions
     return found()
 
@@ -21,20 +24,29 @@ def in_kernel() -> bool:
 
 
 class Output:
-    """One output. The first `show` makes it, each later one replaces it; what is the same is not sent again."""
+    """One output of the cell in which it was made. The first `show` makes it, each later one replaces it.
+
+    It belongs to that cell whichever thread shows it, and whatever the kernel does meanwhile: which cell that is, the
+    kernel finds in the context.
+    """
 
     def __init__(self) -> None:
         self._id: str | None = None
-        self._last: dict[str, Any] | None = None
+        self._context = contextvars.copy_context()
 
-    def show(self, bundle: dict[str, Any]) -> None:
+    def show(self, bundle: dict[str, Any]) -> int:
+        """Show it; the answer is how many characters were sent."""
+        if shell() is None:
+            print(bundle["text/plain"])  # noqa: T201 - there is no notebook, so its output is the program's
+            return 0
+        self._context.copy().run(self._send, bundle)
+        return sum(len(part) for part in bundle.values() if isinstance(part, str))
+
+    def _send(self, bundle: dict[str, Any]) -> None:
         from IPython.display import display, update_display
 
-        if bundle == self._last:
-            return
-        self._last = bundle
         if self._id is None:
             handle: Any = display(bundle, raw=True, display_id=True)  # type: ignore[no-untyped-call,unused-ignore]
-            self._id = str(handle.display_id) if handle is not None else ""
+            self._id = str(handle.display_id)
         else:
             update_display(bundle, raw=True, display_id=self._id)  # type: ignore[no-untyped-call,unused-ignore]

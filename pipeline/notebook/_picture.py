@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from pipeline.notebook._items import COLORS, Item, Lane
 
-WIDTH, LABEL, ROW, FOOT = 800, 130, 26, 26
+WIDTH, LABEL, ROW, FOOT = 740, 130, 26, 26
 _GREY = "#808080"  # can be read on white and on black
 
 
@@ -21,8 +21,10 @@ def picture(items: Sequence[Item], lanes: Sequence[Lane]) -> str:
     across = WIDTH - LABEL - 20
     height = max(1, len(lanes)) * ROW + FOOT
     drawn = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-        f'font-family="ui-sans-serif,system-ui,sans-serif" font-size="12" role="img" aria-label="timeline of {len(items)} events">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"',
+        ' font-family="ui-sans-serif,system-ui,sans-serif" font-size="12" role="img"',
+        ' style="max-width:100%;height:auto"',
+        f' aria-label="timeline of {len(items)} events">',
     ]
     for number, lane in enumerate(lanes):
         y = number * ROW + ROW // 2

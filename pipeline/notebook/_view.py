@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from operators import Event
+from operators import Event, ToolCall
 from pipeline.notebook._drawn import Drawn
+from pipeline.notebook._frames import Frames
 from pipeline.notebook._looks import ERROR, FOOTER, WARNING, WHOLE
 from pipeline.notebook._outputs import Output
 from pipeline.notebook._safe import escaped
+from pipeline.plots._timed import Timed
 from pipeline.sinks._phrases import described
 from pipeline.sinks._tally import Tally
 from pipeline.sinks._visible import visible
@@ -22,122 +25,155 @@ from pipeline.web._blocks import Blocks
 
 LONG = 24_000
 """Characters of HTML that are drawn again and again."""
+STALL = 2.0
+"""Seconds without an event after which that is said."""
 ROOM = 8_000_000
 """Characters of an answer that are shown."""
 
 
+class Part(NamedTuple):
+    """Some of what is seen, in both ways."""
+
+    html: str
+    plain: str
+
+
 class View:
-    """What is seen of one stream."""
+    """What is seen of one stream. Where it cannot be drawn again, it is drawn once, when it has ended."""
 
     def __init__(self, *, reasoning: bool, live: bool) -> None:
         self._reasoning, self._live = reasoning, live
         self._blocks, self._tally = Blocks(ROOM), Tally(time.monotonic)
         self._drawn: list[Drawn] = []
-        self._first = 0  # the first one that is still drawn
-        self._above: list[tuple[str, str]] = []  # what stays as it is, as HTML and as text
+        self._above: list[Part] = []  # what stays as it is
+        self._below: list[Part] = []  # how it ended
+        self._ended = False
+        self._heard = time.monotonic()
         self._output = Output()
+        self._frames = Frames(self._draw)
         self._lock = threading.RLock()
-        self._mark = ""  # how it was left
-        self._error: Exception | None = None
-        self._footer: str | None = None  # that at the end
-        self.ended = False
 
-    def add(self, event: Event) -> None:
+    def begin(self, _stop: Callable[[], None]) -> None:
+        if self._live:
+            self._draw()
+            self._frames.start()
+
+    def add(self, timed: Timed) -> None:
+        self._take(timed.event)
+        self._frames.changed()
+
+    def _take(self, event: Event) -> None:
         with self._lock:
+            self._heard = time.monotonic()
             self._tally.add(event)
             self._blocks.add(event)
 
-    def end(self, error: Exception | None = None, mark: str = "") -> None:
-        """Draw what stays: all that came, and how it ended; `mark` says that it was left."""
+    def complete(self, call: ToolCall) -> None:
+        """A call is whole, or never will be; said again of one that is known."""
         with self._lock:
-            self.ended, self._error, self._mark = True, error, mark
-            self._blocks.end(None)
-            self._footer = " · ".join(self._tally.parts(took=True))
-            self.draw()
+            if any(
+                (block.kind, block.choice, block.facts.get("id")) == ("call", call.choice, call.id)
+                and block.facts["complete"] is None
+                for block in self._blocks.all
+            ):
+                self._take(call)
 
-    def draw(self) -> None:
-        """Draw a frame."""
-        with self._lock:
-            if not (self._live or self.ended):
-                return
-            while self._live and not self.ended and self._is_long():
-                html, plain = self._let_go()
-                if not html:
-                    break
-                self._above.append((html, plain))
-                self._output.show(_bundle(html, plain))
-                self._output = Output()
-            html, plain = self._rest()
-            self._output.show(_bundle(html, plain))
+    def end(self, error: Exception | None, mark: str) -> None:
+        try:
+            self._frames.end()
+        finally:
+            with self._lock:
+                self._blocks.end(None)
+                self._below = [*_how(error, mark), *_footer(self._tally.parts(took=True))]
+                self._ended = True
+                self._draw()
 
     def bundle(self) -> dict[str, str]:
         """All of it, as one output."""
         with self._lock:
-            parts = [*self._above, self._rest()]
-            return _bundle("\n".join(html for html, _ in parts), "\n\n".join(plain for _, plain in parts if plain))
+            return _bundle([*self._above, *self._rest()])
 
-    # ------------------------------------------------------------------------------------------------ parts
+    # ------------------------------------------------------------------------------------------------ a frame
 
-    def _shown(self) -> list[Drawn]:
-        """The blocks that are still drawn."""
-        for block in self._blocks.all[len(self._drawn) :]:
-            self._drawn.append(Drawn(block))
-        return [drawn for drawn in self._drawn[self._first :] if self._reasoning or drawn.block.kind != "reasoning"]
+    def _draw(self) -> int:
+        with self._lock:
+            while self._live and not self._ended and self._is_long():
+                final = self._let_go()
+                if not any(part.html for part in final):
+                    break
+                self._above += final
+                self._output.show(_bundle(final))
+                self._output = Output()
+            return self._output.show(_bundle(self._rest()))
 
-    def _is_over(self, drawn: Drawn) -> bool:
-        """It will not grow any more: so says its end, or for what comes in a row, what came after it."""
-        if self.ended or drawn.block.kind not in {"text", "reasoning", "refusal", "audio", "call"}:
-            return True
-        after = self._drawn[self._drawn.index(drawn) + 1 :]
-        if drawn.block.kind == "call":
-            return bool(drawn.block.facts["complete"]) or any(other.block.kind == "round" for other in after)
-        return any(other.block.choice == drawn.block.choice for other in after)
+    def _shown(self) -> list[tuple[Drawn, bool]]:
+        """The blocks that are still drawn, each with whether it is over; a result stands below its call.
+
+        A block will not grow any more: so says its end, or for what comes in a row, what came after it.
+        """
+        self._drawn += map(Drawn, self._blocks.all[len(self._drawn) :])
+        shown: dict[int, list[tuple[Drawn, bool]]] = {}  # by the block below which they stand
+        after: set[int] = set()
+        new_round = False
+        for drawn in reversed(self._drawn):
+            block = drawn.block
+            over = block.choice in after if block.kind in _GROWING else True
+            if block.kind == "call":
+                over = bool(block.facts["complete"]) or new_round
+            after.add(block.choice)
+            new_round |= block.kind == "round"
+            if not drawn.gone and (self._reasoning or block.kind != "reasoning"):
+                place = block.facts["call"] if block.kind == "result" else None
+                shown.setdefault(block.id if place is None else place, []).insert(0, (drawn, over or self._ended))
+        return [one for place in sorted(shown) for one in shown[place]]
 
     def _is_long(self) -> bool:
-        return sum(len(drawn.html(ended=self._is_over(drawn))) for drawn in self._shown()) > LONG
+        return sum(len(drawn.html(ended=over)) for drawn, over in self._shown()) > LONG
 
-    def _let_go(self) -> tuple[str, str]:
+    def _let_go(self) -> list[Part]:
         """What stands above the first block that still grows, and what is final of that one."""
-        html: list[str] = []
-        plain: list[str] = []
-        for drawn in self._shown():
-            if not self._is_over(drawn):
-                final, source = drawn.release()
-                html.append(final)
-                plain.append(source)
+        final: list[Part] = []
+        for drawn, over in self._shown():
+            if not over:
+                final.append(Part(*drawn.release()))
                 break
-            html.append(drawn.html(ended=True))
-            plain.append(drawn.plain(ended=True))
-            self._first = self._drawn.index(drawn) + 1
-        return "\n".join(filter(None, html)), "\n\n".join(filter(None, plain))
+            final.append(Part(drawn.html(ended=True), drawn.plain(ended=True)))
+            drawn.gone = True
+        return final
 
-    def _rest(self) -> tuple[str, str]:
-        html: list[str] = []
-        plain: list[str] = []
-        shown = self._shown()
-        several = len({drawn.block.choice for drawn in self._drawn}) > 1
+    def _rest(self) -> list[Part]:
+        parts: list[Part] = []
+        several = len({block.choice for block in self._blocks.all}) > 1
         choice = 0
-        for drawn in shown:
-            over = self._is_over(drawn)
+        for drawn, over in self._shown():
             if several and drawn.block.choice != choice:
                 choice = drawn.block.choice
-                html.append(f"<div {FOOTER}>choice {choice}</div>")
-                plain.append(f"choice {choice}:")
-            html.append(drawn.html(ended=over))
-            plain.append(drawn.plain(ended=over))
-        if self._error is not None:
-            said = visible(described(self._error))
-            html.append(f"<div {ERROR}>{escaped(said)}</div>")
-            plain.append(said)
-        if self._mark:
-            html.append(f"<div {WARNING}>✂ {escaped(self._mark)}</div>")
-            plain.append(f"✂ {self._mark}")
-        footer = self._footer if self._footer is not None else " · ".join(["●", *self._tally.so_far(time.monotonic())])
-        if footer:
-            html.append(f"<div {FOOTER}>{escaped(footer)}</div>")
-            plain.append(visible(footer))
-        return "\n".join(filter(None, html)), "\n\n".join(filter(None, plain))
+                parts.append(Part(f"<div {FOOTER}>choice {choice}</div>", f"choice {choice}:"))
+            parts.append(Part(drawn.html(ended=over), drawn.plain(ended=over)))
+        return parts + (self._below if self._ended else _footer(["●", *self._so_far()]))
+
+    def _so_far(self) -> list[str]:
+        now = time.monotonic()
+        silent = now - self._heard
+        return self._tally.so_far(now) + ([f"nothing for {silent:.0f} s"] if silent >= STALL else [])
 
 
-def _bundle(html: str, plain: str) -> dict[str, Any]:
+_GROWING = {"text", "reasoning", "refusal", "audio"}
+
+
+def _how(error: Exception | None, mark: str) -> list[Part]:
+    if error is not None:
+        said = visible(described(error))
+        return [Part(f"<div {ERROR}>{escaped(said)}</div>", said)]
+    return [Part(f"<div {WARNING}>✂ {escaped(mark)}</div>", f"✂ {mark}")] if mark else []
+
+
+def _footer(facts: list[str]) -> list[Part]:
+    said = " · ".join(facts)
+    return [Part(f"<div {FOOTER}>{escaped(said)}</div>", visible(said))] if said else []
+
+
+def _bundle(parts: list[Part]) -> dict[str, Any]:
+    html = "\n".join(part.html for part in parts if part.html)
+    plain = "\n\n".join(part.plain for part in parts if part.plain)
     return {"text/html": f"<div {WHOLE}>\n{html}\n</div>", "text/plain": plain}

@@ -1,6 +1,7 @@
 // The timeline of a stream: lanes of marks, hover, and a scrubber that plays it again.
 //
-// Items come as messages: { from, items: [[at, lane, event, text, grows], …], lanes: [[kind, name, color], …], ended }.
+// Items come as messages: { from, items: [[at, lane, event, text, grows], …], lanes: [[kind, name, color], …], ended,
+// pictured }; the last says that a picture of it stands above, which is hidden while this is here.
 // Each view asks once it is there, and again when it has missed some, so nothing is kept in the state of the notebook.
 // All that a model says is put in as text, never as HTML.
 
@@ -23,6 +24,7 @@ function render({ model, el }) {
   let at = null; // the index of the scrubber; null: follow what comes
   let playing = null;
   let pending = 0;
+  let picture = null;
 
   const root = make("div", "rxchat-timeline", el);
   const canvas = make("canvas", "rxchat-lanes", root);
@@ -36,6 +38,7 @@ function render({ model, el }) {
   range.type = "range";
   range.min = "0";
   range.setAttribute("aria-label", "event of the stream");
+  for (const control of [play, range]) control.dataset.lmSuppressShortcuts = "true"; // else JupyterLab takes the arrows, and Enter
   const clock = make("output", "rxchat-clock", bar);
   const panel = make("div", "rxchat-panel", root);
 
@@ -143,6 +146,10 @@ function render({ model, el }) {
     items = items.slice(0, message.from).concat(message.items);
     lanes = message.lanes;
     ended = message.ended;
+    if (message.pictured && !picture) {
+      picture = el.closest(".jp-OutputArea-child")?.previousElementSibling;
+      if (picture) picture.style.display = "none";
+    }
     again();
   }
 
@@ -213,6 +220,7 @@ function render({ model, el }) {
   return () => {
     pause();
     resized.disconnect();
+    if (picture) picture.style.display = "";
     model.off("msg:custom", take);
   };
 }
