@@ -297,7 +297,7 @@ def test_the_table_has_a_line_for_each_row_in_columns() -> None:
     with probe(timer=stopwatch, clock=lambda: 0) as seen:
         Cold([0, 1, 1]).pipe(slow(stopwatch, {0: 1.0, 1: 1.0})).subscribe(lambda _: stopwatch.takes(1e-7))
     assert str(seen.explain()).splitlines() == [
-        "completed, 2 from slow()",
+        "completed, 2 items out",
         "stage         in  out  bytes  to nothing     p50     p99   total  share",
         "in                  3",
         "slow()         3    2                  1  2.00 s  2.00 s  6.00 s  100.0% ████████████",
@@ -317,7 +317,7 @@ def test_in_a_notebook_it_is_a_table() -> None:
     assert cells[2][1:4] == ["1", "1", "1 B"]
     caption = root.find("caption")
     assert caption is not None
-    assert caption.text == "completed, 1 from lines()"
+    assert caption.text == "completed, 1 item out"
 
 
 def test_subscriptions_that_were_one_too_many_are_told() -> None:
