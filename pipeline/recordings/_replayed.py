@@ -193,5 +193,4 @@ class _Timed(Subscription):
     def _close(self, error: Exception | None) -> None:
         if not self._closed:
             self._closed = True
-            if self._observer.spy is not None:
-                self._observer.spy.closed(error)
+            self._observer.closed(error)

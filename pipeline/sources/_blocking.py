@@ -208,8 +208,8 @@ class _Reading(Subscription):
             self._body.close()
         if self._drained is not None:
             _end_drain(self._body.client, self._drained)
-        if self._opened and self._observer.spy is not None:
-            self._observer.spy.closed(error)
+        if self._opened:
+            self._observer.closed(error)
 
 
 def _begin_drain(client: object) -> threading.Event:

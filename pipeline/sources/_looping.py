@@ -113,8 +113,8 @@ class _Reading(Subscription):
                 self._guard.stopped()
             with contextlib.suppress(Exception):  # it is gone, and that is what was wanted
                 await self._body.close()
-            if self._opened and self._observer.spy is not None:
-                self._observer.spy.closed(error)
+            if self._opened:
+                self._observer.closed(error)
         if self._left:
             return
         self._left = True

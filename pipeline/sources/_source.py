@@ -29,6 +29,13 @@ class Observer(NamedTuple):
     on_error: Callable[[Exception], None]
     on_completed: Callable[[], None]
     spy: Spy | None
+    redact: Callable[[Exception | None], None]
+
+    def closed(self, error: Exception | None) -> None:
+        """Tell the spy that what was read is closed."""
+        if self.spy is not None:
+            self.redact(error)
+            self.spy.closed(error)
 
 
 class Guard(Protocol):
@@ -89,6 +96,7 @@ class Source(Leavable[bytes]):
                 under(spy, failed),
                 under(spy, on_completed or noop),
                 own,
+                self.redact,
             ),
             scheduler,
         )

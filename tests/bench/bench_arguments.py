@@ -1,7 +1,4 @@
-"""What growing arguments cost: at the end against the start, and against parsing them again at each fragment.
-
-Run it: `python -m tests.bench.bench_arguments`. It prints ratios, each of two figures taken in this one run.
-"""
+"""What growing arguments cost: at the end against the start, and against parsing them again at each fragment."""
 
 from __future__ import annotations
 
@@ -60,17 +57,3 @@ def times_cheaper(length: int) -> float:
     for end in range(FRAGMENT, len(data) + FRAGMENT, FRAGMENT):
         jiter.from_json(data[:end], partial_mode="trailing-strings")
     return (time.perf_counter() - begun) / ours
-
-
-def main() -> None:
-    for shape in ("items", "string"):
-        events = fragments(text_of(1_000_000, shape))
-        each = min(sum(seconds(events, 1)) for _ in range(2)) / len(events)
-        print(
-            f"1 MB, {shape:6}: {each * 1e6:.2f} µs a fragment; last tenth / first tenth = {growth(1_000_000, shape):.2f}"
-        )
-    print(f"100 KB: parsing again with jiter / arguments() = {times_cheaper(100_000):.0f}")
-
-
-if __name__ == "__main__":
-    main()

@@ -17,7 +17,24 @@ _HEAD = {
     "service_tier": "default",
     "system_fingerprint": "fp_0123456789",
 }
-_WORDS = "the stream of small pieces that together say what was asked for, with “quotes” and numbers".split(" ")
+_WORDS = [
+    "the",
+    "stream",
+    "of",
+    "small",
+    "pieces",
+    "that",
+    "together",
+    "say",
+    "what",
+    "was",
+    "asked",
+    "for,",
+    "with",
+    "“quotes”",
+    "and",
+    "numbers",
+]
 
 
 class Said(NamedTuple):
@@ -76,7 +93,9 @@ def tool_heavy(events: int) -> Body:
     for index in range(max(1, events // 41)):
         function: dict[str, Any] = {"name": "look_up", "arguments": ""}
         pieces.append(
-            event({"tool_calls": [{"index": index, "id": f"call_{index:024}", "type": "function", "function": function}]})
+            event(
+                {"tool_calls": [{"index": index, "id": f"call_{index:024}", "type": "function", "function": function}]}
+            )
         )
         for part in ('{"terms":["', *[f"word {n}, " for n in range(38)], '"]}'):
             pieces.append(event({"tool_calls": [{"index": index, "function": {"arguments": part}}]}))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import importlib.util
 import ssl
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
 import httpx
-from operators import TextDelta
-from pipeline import completion
-from pipeline.sources._http import request
 
+from operators import TextDelta
+from pipeline import completion, request
 from tests.bench.peers import REQUEST
 
 OnText = Callable[[Any], None]
@@ -29,9 +27,6 @@ class AsyncClient(NamedTuple):
     """Make a client for so many streams; gives how to read one, and how to close the client."""
     needs: tuple[str, ...] = ()
 
-    def missing(self) -> list[str]:
-        return [name for name in self.needs if importlib.util.find_spec(name) is None]
-
 
 def untrusting() -> ssl.SSLContext:
     """The benchmark's certificate is nobody's."""
@@ -41,9 +36,9 @@ def untrusting() -> ssl.SSLContext:
     return context
 
 
-def _httpx(streams: int, **options: Any) -> httpx.AsyncClient:
+def _httpx(streams: int) -> httpx.AsyncClient:
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=streams)
-    return httpx.AsyncClient(verify=untrusting(), limits=limits, timeout=60, **options)
+    return httpx.AsyncClient(verify=untrusting(), limits=limits, timeout=60)
 
 
 def _httpx2(streams: int) -> Any:
@@ -56,7 +51,9 @@ def _httpx2(streams: int) -> Any:
 def _over_aiohttp(streams: int) -> Any:
     from httpx_aiohttp import AiohttpTransport
 
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=streams)
+    limits = httpx.Limits(
+        max_connections=0, max_keepalive_connections=streams
+    )  # None would be a hundred, 0 is no limit
     return httpx.AsyncClient(transport=AiohttpTransport(verify=untrusting(), limits=limits), timeout=60)
 
 
@@ -131,6 +128,7 @@ async def _openai(streams: int) -> tuple[Read, Callable[[], Awaitable[Any]]]:
 
 
 BARE = "bare: httpx aiter_raw"
+BARE_AIOHTTP = "bare: httpx-aiohttp aiter_raw"
 OURS = "ours: completion(), httpx"
 OURS_AIOHTTP = "ours: completion(), httpx-aiohttp"
 OPENAI = "openai.AsyncOpenAI"
@@ -141,7 +139,7 @@ ASYNC = (
     AsyncClient(OURS, _ours(_httpx)),
     AsyncClient("bare: httpx2 aiter_raw", _bare(_httpx2), ("httpx2",)),
     AsyncClient("ours: completion(), httpx2", _ours(_httpx2), ("httpx2",)),
-    AsyncClient("bare: httpx-aiohttp aiter_raw", _bare(_over_aiohttp), ("httpx_aiohttp",)),
+    AsyncClient(BARE_AIOHTTP, _bare(_over_aiohttp), ("httpx_aiohttp",)),
     AsyncClient(OURS_AIOHTTP, _ours(_over_aiohttp), ("httpx_aiohttp",)),
     AsyncClient(OPENAI, _openai, ("openai", "httpx2")),
 )
@@ -154,9 +152,6 @@ class SyncClient(NamedTuple):
     name: str
     open: Callable[[], tuple[Callable[[str, OnText], None], Callable[[], Any]]]
     needs: tuple[str, ...] = ()
-
-    def missing(self) -> list[str]:
-        return [name for name in self.needs if importlib.util.find_spec(name) is None]
 
 
 def _bare_sync(package: str) -> Any:

@@ -1,25 +1,27 @@
-"""4. Growth: the exponent k of cost = c·nᵏ, over the number of events, the length of arguments, the stages and the sinks."""
+"""Growing: the exponent k of cost = c·nᵏ, over the number of events, the length of arguments, the stages and the sinks."""
 
 from __future__ import annotations
 
 import gc
-import time
+import importlib.util
 import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from operators import Event, Out, Stage, TextDelta, arguments, message, operator, text, tool_calls
-from pipeline import decode, replay
-from pipeline.sharing import share_to
 from reactivex import Observable
 
+from operators import Event, Out, Stage, arguments, message, operator, text, tool_calls
+from pipeline import decode, replay
+from pipeline.sharing import share_to
 from tests.bench.bodies import DONE, event
-from tests.bench.measure import exponent
+from tests.bench.measure import exponent, in_turn, spread
 from tests.bench.report import Figure, Report, Target
 
 FLAT = Target(1.05)
 FLAT_MEMORY = Target(2.0)
 READ = 64 * 1024
+LONG = 20_000  # events, where something else grows
+TABLE = "Growing"
 
 
 class Reads:
@@ -56,16 +58,15 @@ def string_reads(length: int) -> Reads:
 
 def _call(begin: str, part: str, end: str, fragments: int) -> Reads:
     def piece(arguments: str, **more: Any) -> bytes:
-        return event({"tool_calls": [{"index": 0, **more, "function": {"arguments": arguments, **({"name": "f"} if more else {})}}]})
+        return event(
+            {
+                "tool_calls": [
+                    {"index": 0, **more, "function": {"arguments": arguments, **({"name": "f"} if more else {})}}
+                ]
+            }
+        )
 
     return Reads(piece(begin, id="call_1"), piece(part), fragments, piece(end) + event({}, "tool_calls") + DONE)
-
-
-def _seconds(stream: Observable[Any]) -> float:
-    gc.collect()
-    began = time.process_time()
-    stream.subscribe(_ignore)
-    return time.process_time() - began
 
 
 def _ignore(_: object) -> None: ...
@@ -78,64 +79,99 @@ def same(out: Out[Event]) -> Stage[Event]:
 
 
 def staged(stages: int) -> Observable[Any]:
-    return replay(text_reads(20_000)).pipe(decode(), *[same() for _ in range(stages)])
+    return replay(text_reads(LONG)).pipe(decode(), *[same() for _ in range(stages)])
 
 
 def shared(sinks: int) -> Observable[Any]:
-    return replay(text_reads(20_000)).pipe(decode(), share_to(*[_ignore for _ in range(sinks)]))
+    return replay(text_reads(LONG)).pipe(decode(), share_to(*[_ignore for _ in range(sinks)]))
 
 
 def _chain(make: Callable[[int], Reads], *below: Callable[[], Any]) -> Callable[[int], Observable[Any]]:
     return lambda size: replay(make(size)).pipe(decode(), *[stage() for stage in below])
 
 
-EVENTS = (1_000, 10_000, 100_000, 1_000_000)
-LENGTHS = (1_000, 10_000, 100_000, 1_000_000)
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
-SERIES: dict[str, tuple[Callable[[int], Observable[Any]], tuple[int, ...]]] = {
-    "events, decode()": (_chain(text_reads), EVENTS),
-    "events, decode() | text()": (_chain(text_reads, text), EVENTS),
-    "events, decode() | tool_calls() | message()": (_chain(text_reads, tool_calls, message), EVENTS),
-    "argument length, decode()": (_chain(argument_reads), LENGTHS),
-    "argument length, decode() | tool_calls() | message()": (_chain(argument_reads, tool_calls, message), LENGTHS),
-    "argument length, decode() | arguments()": (_chain(argument_reads, arguments), LENGTHS),
-    "length of one string, decode() | arguments()": (_chain(string_reads, arguments), LENGTHS),
+EVENTS: dict[str, Callable[[int], Observable[Any]]] = {
+    "events: decode()": _chain(text_reads),
+    "events: decode() | text()": _chain(text_reads, text),
+    "events: decode() | tool_calls() | message()": _chain(text_reads, tool_calls, message),
+}
+LENGTHS: dict[str, Callable[[int], Observable[Any]]] = {
+    "length of arguments: decode()": _chain(argument_reads),
+    "length of arguments: decode() | tool_calls() | message()": _chain(argument_reads, tool_calls, message),
+    "length of arguments: decode() | arguments()": _chain(argument_reads, arguments),
+    "length of one string: decode() | arguments()": _chain(string_reads, arguments),
+}
+BESIDE: dict[str, tuple[Callable[[int], Observable[Any]], tuple[int, ...]]] = {
     "stages": (staged, (1, 2, 5, 10, 20)),
-    "sinks, share_to()": (shared, (1, 2, 5, 10)),
+    "sinks of share_to()": (shared, (1, 2, 5, 10)),
 }
 
 
 def run(report: Report) -> None:
-    part = "4. Growth: exponent of the cost"
-    curves = report.curves.setdefault("growth", {})
-    for name, (make, sizes) in SERIES.items():
-        if report.quick:
-            sizes = tuple(size for size in sizes if size <= 100_000)
-        cost = _costs(make, sizes, 5 if sizes[-1] <= 20 else 3)
-        curves[name] = cost
-        report.add(Figure(part, name, exponent(cost.items()), "", target=FLAT))
-        if sizes[-1] <= 20:
-            slope = (cost[sizes[-1]] - cost[sizes[0]]) / (sizes[-1] - sizes[0]) / 20_000
-            report.add(Figure(part, f"{name}: each more costs", slope * 1e9, "ns/event"))
-        else:
-            items = [size if name.startswith("events") else size / 4 for size in (sizes[1], sizes[-1])]
-            dearer = (cost[sizes[-1]] / items[1]) / (cost[sizes[1]] / items[0])
-            report.add(Figure(part, f"{name}: cost of one at {sizes[-1]:,} / at {sizes[1]:,}", dearer, "×"))
+    for name, make in (EVENTS | LENGTHS).items():
+        _of_length(report, name, make, per_item=1 if name in EVENTS else 4)
+    for name, (make, counts) in BESIDE.items():
+        _of_count(report, name, make, counts)
+    _arguments(report)
+    _memory(report)
+
+
+def _of_length(report: Report, name: str, make: Callable[[int], Observable[Any]], per_item: int) -> None:
+    """Short streams run as often as makes them comparable, so that what disturbs is spread alike."""
+    sizes = SIZES[:-1] if report.quick else SIZES
+    costs = in_turn({str(size): (_often(make, size, sizes[-1]), _times(size, sizes[-1]) * size) for size in sizes}, 3)
+    points = {size: costs.each(str(size)) * per_item for size in sizes}  # for one item
+    report.curves[name] = {str(size): cost for size, cost in points.items()}
+    k = exponent((size, size * cost) for size, cost in points.items())
+    report.add(Figure(TABLE, name, k, "exponent", target=FLAT))
+    short, long = sizes[1], sizes[-1]
+    ratio = costs.ratio(str(long), str(short))
+    target = Target((long / short) ** (FLAT.limit - 1))
+    report.add(Figure(TABLE, f"{name}: an event at {long:,}", points[long], "µs/event", ratio, f"at {short:,}", target))
+
+
+def _times(size: int, longest: int) -> int:
+    return max(1, min(20, longest // 4 // size))
+
+
+def _often(make: Callable[[int], Observable[Any]], size: int, longest: int) -> Callable[[], None]:
+    streams = [make(size)] * _times(size, longest)
+
+    def run() -> None:
+        for stream in streams:
+            stream.subscribe(_ignore)
+
+    return run
+
+
+def _of_count(report: Report, name: str, make: Callable[[int], Observable[Any]], counts: tuple[int, ...]) -> None:
+    costs = in_turn({str(n): (_often(make, n, 0), LONG) for n in counts}, 3 if report.quick else 7)
+    points = {n: costs.each(str(n)) for n in counts}
+    report.curves[name] = {str(n): cost for n, cost in points.items()}
+    report.add(Figure(TABLE, name, exponent(points.items()), "exponent", target=FLAT))
+    slope = (points[counts[-1]] - points[counts[0]]) / (counts[-1] - counts[0])
+    report.add(Figure(TABLE, f"{name}: one more", slope * 1e3, "ns/event"))
+
+
+def _arguments(report: Report) -> None:
+    if importlib.util.find_spec("jiter") is None:
+        report.leave_out("parsing arguments again with jiter (not installed: pip install -e '.[bench]')")
+        return
+    from tests.bench.bench_arguments import times_cheaper
+
+    length = 20_000 if report.quick else 100_000
+    found = times_cheaper(length)
+    what = f"jiter, all so far again at each piece of {length // 1000} KB"
+    report.add(Figure(TABLE, what, found, "× arguments()"))
+
+
+def _memory(report: Report) -> None:
     first, whole = peak_of(100_000 if report.quick else 1_000_000)
-    report.add(Figure("4. Growth: memory that nobody keeps", "peak of a long stream / of its first tenth", whole / first, "×", target=FLAT_MEMORY))
-    report.add(Figure("4. Growth: memory that nobody keeps", "peak", whole / 1024, "KiB"))
-
-
-def _costs(make: Callable[[int], Observable[Any]], sizes: tuple[int, ...], rounds: int) -> dict[int, float]:
-    """Of each size, the least of some rounds in turn: what disturbs can only add. Short streams run often in a round."""
-    times = {size: max(1, min(20, sizes[-1] // 10 // size)) if sizes[-1] > 20 else 1 for size in sizes}
-    least = dict.fromkeys(sizes, float("inf"))
-    _seconds(make(sizes[0]))
-    for _ in range(rounds):
-        for size in sizes:
-            took = min(_seconds(make(size)) for _ in range(times[size]))
-            least[size] = min(least[size], took)
-    return least
+    grown = spread([whole / first])
+    figure = Figure(TABLE, "peak memory of a long stream that nobody keeps", whole / 1024, "KiB")
+    report.add(figure.against(grown, "in the first tenth", FLAT_MEMORY))
 
 
 def peak_of(events: int) -> tuple[int, int]:

@@ -17,15 +17,13 @@ class Ratio(NamedTuple):
     low: float
     high: float
 
-    def __str__(self) -> str:
-        return f"{self.median:.3g} ({self.low:.3g}…{self.high:.3g})"
-
 
 class Costs(dict[str, list[float]]):
     """What each competitor cost in each round, in seconds for one item of work."""
 
     def each(self, name: str) -> float:
-        return statistics.median(self[name])
+        """The median, in microseconds."""
+        return statistics.median(self[name]) * 1e6
 
     def ratio(self, name: str, to: str) -> Ratio:
         """How many times as much as the other one: the median over the rounds, each of which ran both."""
@@ -33,6 +31,10 @@ class Costs(dict[str, list[float]]):
 
 
 def spread(values: Sequence[float]) -> Ratio:
+    """
+    >>> spread([3, 1, 2])
+    Ratio(median=2.0, low=1.5, high=2.5)
+    """
     if len(values) < 2:
         return Ratio(values[0], values[0], values[0])
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")

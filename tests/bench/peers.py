@@ -11,11 +11,12 @@ import asyncio
 import importlib.util
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import httpx
 import msgspec
+
 from operators import (
     ReasoningDelta,
     TextDelta,
@@ -29,7 +30,8 @@ from operators import (
     sse,
     tool_calls,
 )
-from pipeline import completion, decode, replay
+from pipeline import completion, decode, reads, replay
+from tests.bench.report import Report
 
 Reads = list[bytes]
 Run = Callable[["Sink"], None]
@@ -67,8 +69,31 @@ class Competitor(NamedTuple):
     channels: tuple[str, ...] = ("text", "reasoning", "arguments")
     """What it keeps of a stream."""
 
-    def missing(self) -> list[str]:
-        return [name for name in self.needs if importlib.util.find_spec(name) is None]
+
+class Needing(Protocol):
+    """A way to read that needs packages."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def needs(self) -> tuple[str, ...]: ...
+
+
+Peer = TypeVar("Peer", bound=Needing)
+
+
+def missing(one: Needing) -> str:
+    """What is not installed, and how to get it; empty where all is there."""
+    names = [name for name in one.needs if importlib.util.find_spec(name) is None]
+    return f"{', '.join(names)} not installed: pip install -e '.[bench]'" if names else ""
+
+
+def without_missing(peers: Sequence[Peer], report: Report) -> list[Peer]:
+    """Those that can run; the report is told of the others."""
+    left_out = [one.name for one in peers if missing(one)]
+    if left_out:
+        report.leave_out(f"{'; '.join(left_out)} (not installed: pip install -e '.[bench]')")
+    return [one for one in peers if one.name not in left_out]
 
 
 # ------------------------------------------------------------------------------------------------------ the floor
@@ -96,14 +121,14 @@ class _Chunk(msgspec.Struct, gc=False):
     choices: list[_Choice]
 
 
-def floor(reads: Reads) -> Run:
+def floor(body: Reads) -> Run:
     """A plain loop that knows none of the wire's oddities, with a typed decoder: hands on bare text."""
     chunk_of = msgspec.json.Decoder(_Chunk).decode
 
     def run(sink: Sink) -> None:
         on_text, on_reasoning, on_arguments = sink.text, sink.reasoning, sink.arguments
         rest = b""
-        for read in reads:
+        for read in body:
             *events, rest = (rest + read).split(b"\n\n")
             for event in events:
                 payload = event[6:]
@@ -152,26 +177,36 @@ def up_to(stage: str) -> Callable[[Reads], Run]:
     names = list(STAGES)
     made = [STAGES[name]() for name in names[: names.index(stage) + 1]]
 
-    def make(reads: Reads) -> Run:
-        stream = replay(reads).pipe(*made)
+    def make(body: Reads) -> Run:
+        stream = replay(body).pipe(*made)
         return lambda sink: _subscribe(stream, sink)
 
     return make
 
 
-def ours(reads: Reads) -> Run:
-    stream = replay(reads).pipe(decode())
+def ours(body: Reads) -> Run:
+    stream = replay(body).pipe(decode())
     return lambda sink: _subscribe(stream, sink)
 
 
-def ours_with_calls(reads: Reads) -> Run:
-    stream = replay(reads).pipe(decode(), tool_calls())
+def ours_with_calls(body: Reads) -> Run:
+    stream = replay(body).pipe(decode(), tool_calls())
     return lambda sink: _subscribe(stream, sink)
 
 
-def ours_over_httpx(reads: Reads) -> Run:
-    client = httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, headers=STREAM, stream=of_httpx(reads))))
-    stream = completion(REQUEST, base_url=URL, client=client)
+def ours_of_response(body: Reads) -> Run:
+    """An open response, as those who write the loop by hand have it."""
+    client = _httpx_client(body)
+
+    def run(sink: Sink) -> None:
+        with client.stream("POST", URL, json=REQUEST) as response:
+            _subscribe(reads(response).pipe(decode()), sink)
+
+    return run
+
+
+def ours_completion(body: Reads) -> Run:
+    stream = completion(REQUEST, base_url=URL, client=_httpx_client(body))
     return lambda sink: _subscribe(stream, sink)
 
 
@@ -187,24 +222,24 @@ def _ended(error: Exception) -> None:
 
 
 class _Stream(httpx.SyncByteStream):
-    def __init__(self, reads: Iterable[bytes]) -> None:
-        self._reads = reads
+    """Can be read once, as a connection can: a client that drains it on closing finds what is left."""
+
+    def __init__(self, body: Iterable[bytes]) -> None:
+        self._left = iter(body)
 
     def __iter__(self) -> Iterator[bytes]:
-        return iter(self._reads)
+        return self._left
 
 
-def of_httpx(reads: Reads) -> httpx.SyncByteStream:
-    return _Stream(reads)
+def _httpx_client(body: Reads) -> httpx.Client:
+    return httpx.Client(
+        transport=httpx.MockTransport(lambda _: httpx.Response(200, headers=STREAM, stream=_Stream(body)))
+    )
 
 
-def _httpx_client(reads: Reads) -> httpx.Client:
-    return httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200, headers=STREAM, stream=of_httpx(reads))))
-
-
-def httpx_alone(reads: Reads) -> Run:
+def httpx_alone(body: Reads) -> Run:
     """What the mock transport costs: the reads as httpx hands them on."""
-    client = _httpx_client(reads)
+    client = _httpx_client(body)
 
     def run(sink: Sink) -> None:
         with client.stream("POST", URL, json=REQUEST) as response:
@@ -258,8 +293,8 @@ class StreamParser:
                 self.finish_reason = choice["finish_reason"]
 
 
-def stream_parser(reads: Reads) -> Run:
-    client = _httpx_client(reads)
+def stream_parser(body: Reads) -> Run:
+    client = _httpx_client(body)
 
     def run(sink: Sink) -> None:
         parser = StreamParser(sink.text, sink.reasoning, sink.arguments)
@@ -270,10 +305,10 @@ def stream_parser(reads: Reads) -> Run:
     return run
 
 
-def httpx_sse(reads: Reads) -> Run:
+def httpx_sse(body: Reads) -> Run:
     from httpx_sse import connect_sse
 
-    client = _httpx_client(reads)
+    client = _httpx_client(body)
 
     def run(sink: Sink) -> None:
         with connect_sse(client, "POST", URL, json=REQUEST) as source:
@@ -297,25 +332,28 @@ def of_json(chunk: Any) -> Found:
 # ------------------------------------------------------------------------------------------------------ over httpx2
 
 
-def httpx2_transport(reads: Reads) -> Any:
+def httpx2_transport(body: Reads) -> Any:
     """A mock transport of httpx2, for a client of either kind."""
     import httpx2
 
     class Stream(httpx2.SyncByteStream, httpx2.AsyncByteStream):
+        def __init__(self) -> None:
+            self._left = iter(body)
+
         def __iter__(self) -> Iterator[bytes]:
-            return iter(reads)
+            return self._left
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            for read in reads:
+            for read in self._left:
                 yield read
 
     return httpx2.MockTransport(lambda _: httpx2.Response(200, headers=STREAM, stream=Stream()))
 
 
-def httpx2_alone(reads: Reads) -> Run:
+def httpx2_alone(body: Reads) -> Run:
     import httpx2
 
-    client = httpx2.Client(transport=httpx2_transport(reads))
+    client = httpx2.Client(transport=httpx2_transport(body))
 
     def run(sink: Sink) -> None:
         with client.stream("POST", URL, json=REQUEST) as response:
@@ -325,16 +363,16 @@ def httpx2_alone(reads: Reads) -> Run:
     return run
 
 
-def _openai(reads: Reads) -> Any:
+def _openai(body: Reads) -> Any:
     import httpx2
     import openai
 
-    http = httpx2.Client(transport=httpx2_transport(reads))
+    http = httpx2.Client(transport=httpx2_transport(body))
     return openai.OpenAI(base_url=URL, api_key="none", http_client=http, max_retries=0)
 
 
-def openai_create(reads: Reads) -> Run:
-    client = _openai(reads)
+def openai_create(body: Reads) -> Run:
+    client = _openai(body)
 
     def run(sink: Sink) -> None:
         for chunk in client.chat.completions.create(stream=True, **REQUEST):
@@ -343,8 +381,8 @@ def openai_create(reads: Reads) -> Run:
     return run
 
 
-def openai_stream(reads: Reads) -> Run:
-    client = _openai(reads)
+def openai_stream(body: Reads) -> Run:
+    client = _openai(body)
 
     def run(sink: Sink) -> None:
         with client.chat.completions.stream(**REQUEST) as stream:
@@ -364,11 +402,11 @@ def of_openai(chunk: Any) -> Found:
             yield "arguments", call.function.arguments or ""
 
 
-def langchain(reads: Reads) -> Run:
+def langchain(body: Reads) -> Run:
     import httpx2
     from langchain_openai import ChatOpenAI
 
-    http = httpx2.Client(transport=httpx2_transport(reads))
+    http = httpx2.Client(transport=httpx2_transport(body))
     model = ChatOpenAI(model=REQUEST["model"], base_url=URL, api_key="none", http_client=http, max_retries=0)
 
     def run(sink: Sink) -> None:
@@ -384,7 +422,7 @@ def of_langchain(chunk: Any) -> Found:
         yield "arguments", call["args"] or ""
 
 
-def pydantic_ai(reads: Reads) -> Run:
+def pydantic_ai(body: Reads) -> Run:
     import httpx2
     import openai
     from pydantic_ai.direct import model_request_stream
@@ -393,7 +431,7 @@ def pydantic_ai(reads: Reads) -> Run:
     from pydantic_ai.providers.openai import OpenAIProvider
 
     async def stream(sink: Sink) -> None:
-        http = httpx2.AsyncClient(transport=httpx2_transport(reads))
+        http = httpx2.AsyncClient(transport=httpx2_transport(body))
         client = openai.AsyncOpenAI(base_url=URL, api_key="none", http_client=http, max_retries=0)
         model = OpenAIChatModel(REQUEST["model"], provider=OpenAIProvider(openai_client=client))
         async with model_request_stream(model, [ModelRequest.user_text_prompt("Hi")]) as events:
@@ -405,7 +443,7 @@ def pydantic_ai(reads: Reads) -> Run:
 
 def of_pydantic_ai(event: Any) -> Found:
     part = {"part_start": "part", "part_delta": "delta"}.get(event.event_kind)
-    found = part and getattr(event, part)
+    found: Any = part and getattr(event, part)
     if found is None:
         return
     kind = getattr(found, "part_kind", None) or found.part_delta_kind
@@ -416,11 +454,11 @@ def of_pydantic_ai(event: Any) -> Found:
         yield "reasoning" if kind == "thinking" else "text", content or ""
 
 
-def litellm(reads: Reads) -> Run:
+def litellm(body: Reads) -> Run:
     import litellm as package
 
     package.suppress_debug_info = True
-    client = _openai(reads)
+    client = _openai(body)
 
     def run(sink: Sink) -> None:
         for chunk in package.completion(
@@ -433,21 +471,27 @@ def litellm(reads: Reads) -> Run:
 
 # ------------------------------------------------------------------------------------------------------ all of them
 
-OURS = "ours: decode()"
-OURS_HTTPX = "ours: completion() over httpx"
 FLOOR = "floor: plain loop, typed msgspec"
+OURS = "ours: decode()"
+OURS_RESPONSE = "ours: decode() of an httpx response"
+OURS_COMPLETION = "ours: completion() over httpx"
+BY_HAND = "StreamParser over iter_lines, json"
+HTTPX_SSE = "httpx-sse, json"
+OPENAI_CREATE = "openai create(stream=True)"
+OPENAI_STREAM = "openai .stream()"
 
 COMPETITORS: tuple[Competitor, ...] = (
     Competitor(FLOOR, floor),
     Competitor(OURS, ours, found=of_event),
     Competitor("ours: decode() | tool_calls()", ours_with_calls, found=of_event),
-    Competitor(OURS_HTTPX, ours_over_httpx, found=of_event),
+    Competitor(OURS_RESPONSE, ours_of_response, found=of_event),
+    Competitor(OURS_COMPLETION, ours_completion, found=of_event),
     Competitor("transport alone: httpx", httpx_alone, channels=()),
-    Competitor("StreamParser over iter_lines, json", stream_parser),
-    Competitor("httpx-sse, json", httpx_sse, needs=("httpx_sse",), found=of_json),
+    Competitor(BY_HAND, stream_parser),
+    Competitor(HTTPX_SSE, httpx_sse, needs=("httpx_sse",), found=of_json),
     Competitor("transport alone: httpx2", httpx2_alone, needs=("httpx2",), channels=()),
-    Competitor("openai create(stream=True)", openai_create, 0.2, ("openai", "httpx2"), of_openai),
-    Competitor("openai .stream()", openai_stream, 0.2, ("openai", "httpx2"), of_openai),
+    Competitor(OPENAI_CREATE, openai_create, 0.2, ("openai", "httpx2"), of_openai),
+    Competitor(OPENAI_STREAM, openai_stream, 0.2, ("openai", "httpx2"), of_openai),
     Competitor(
         "langchain-openai", langchain, 0.2, ("langchain_openai", "httpx2"), of_langchain, ("text", "arguments")
     ),  # it drops reasoning

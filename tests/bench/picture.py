@@ -1,80 +1,226 @@
-"""The picture for the README."""
+"""The picture for the README, from what stands in `bench.json`: an SVG that follows the reader's light or dark scheme."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+import math
+from collections.abc import Callable, Iterable, Mapping
+from html import escape
+from typing import Any, NamedTuple
 
-import matplotlib as mpl
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from tests.bench.clients import ASYNC, BARE, BARE_AIOHTTP, OPENAI, OURS, OURS_AIOHTTP
+from tests.bench.peers import BY_HAND, COMPETITORS, FLOOR, OURS_RESPONSE
+from tests.bench.starting import BASE, OPERATORS, PIPELINE
 
-from tests.bench.peers import COMPETITORS, FLOOR
-from tests.bench.report import Report
+WIDTH, PANEL, MARGIN = 1000, 462, 24
+COLUMNS = (MARGIN, WIDTH - MARGIN - PANEL)
+HEAD, FOOT, ROW = 62, 48, 25
 
-OURS, OTHERS, FLOOR_COLOUR = "#0a7d5a", "#9aa5b1", "#3d4852"
+STYLE = """
+svg { font-family: system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif; font-size: 13px }
+.page { fill: #ffffff; stroke: #d1d9e0 } .ink { fill: #1f2328 } .faint { fill: #59636e } .grid { stroke: #d8dee4 }
+.ours { --c: #0a7d5a } .floor { --c: #3d5a80 } .peer { --c: #949da7 }
+@media (prefers-color-scheme: dark) {
+.page { fill: #0d1117; stroke: #30363d } .ink { fill: #e6edf3 } .faint { fill: #9198a1 } .grid { stroke: #2b323b }
+.ours { --c: #3fb98f } .floor { --c: #79a8e0 } .peer { --c: #7d8590 }
+}
+.mark { fill: var(--c) } .line { stroke: var(--c); stroke-width: 2; fill: none; stroke-linejoin: round }
+.head { font-weight: 600; font-size: 18px } .title, .bold { font-weight: 600 } .title { font-size: 14.5px } .small { font-size: 11.5px }
+.num { font-variant-numeric: tabular-nums }
+"""
 
-mpl.rcParams.update({"svg.hashsalt": "bench", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
-
-
-def draw(report: Report, facts: dict[str, Any], file: Path) -> None:
-    panels = [draw_one for name, draw_one in _PANELS.items() if report.curves.get(name)]
-    if not panels:
-        return
-    figure = Figure(figsize=(4.6 * len(panels) + 1.6, 4.2), layout="constrained", facecolor="white")
-    for axes, draw_one in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-        draw_one(axes, report.curves)
-        axes.set_facecolor("white")
-    versions = facts["versions"]
-    shown = ", ".join(f"{name} {versions[name]}" for name in ("python", "rxchat", "httpx", "openai", "litellm") if name in versions)
-    figure.supxlabel(f"{facts['date']} · {facts['machine']} · {shown}", fontsize=7, color="#555555")
-    figure.savefig(file, metadata={"Date": None})
-
-
-def _colour(name: str) -> str:
-    return OURS if name.startswith("ours") else FLOOR_COLOUR if name.startswith(("floor", "bare")) else OTHERS
-
-
-def _bars(axes: Axes, costs: dict[str, float], title: str) -> None:
-    names = list(costs)[::-1]
-    values = [costs[name] for name in names]
-    bars = axes.barh([_short(name) for name in names], values, color=[_colour(name) for name in names])
-    axes.bar_label(bars, labels=[f" {value:.2g}" if value < 100 else f" {value:.0f}" for value in values], fontsize=8)
-    axes.set_xscale("log")
-    axes.set_xlim(min(values) / 2, max(values) * 3)
-    axes.set_title(title, fontsize=10, loc="left")
-    axes.set_xlabel("CPU µs per event")
-
-
-def _short(name: str) -> str:
-    return name.replace("completion()", "completion").replace("floor: ", "floor: ").replace(" over iter_lines, json", "")
-
-
-def _parsing(axes: Axes, curves: dict[str, Any]) -> None:
-    costs = curves["parsing"]["text"]["1 event"]
-    shown = [one.name for one in COMPETITORS if one.name in costs and not one.name.startswith("transport")]
-    _bars(axes, {name: costs[name] for name in shown if name != "ours: decode() | tool_calls()"}, "Parsing text, one event a read")
+NAMES = {
+    FLOOR: "plain loop, typed msgspec",
+    BY_HAND: "plain loop, iter_lines and json",
+    OURS: "completion() over httpx",
+    OURS_RESPONSE: "decode() of a response",
+    OURS_AIOHTTP: "completion() over aiohttp",
+    f"{OURS_AIOHTTP}, uvloop": "the same, on uvloop",
+    BARE: "httpx alone",
+    BARE_AIOHTTP: "httpx-aiohttp alone",
+    OPENAI: "openai-python",
+}
+SOCKETS = (BARE, OURS, BARE_AIOHTTP, OURS_AIOHTTP, OPENAI)
+GROWING = {
+    "pieces of a tool call, with arguments()": "length of arguments: decode() | arguments()",
+    "text, up to message()": "events: decode() | tool_calls() | message()",
+}
+IMPORTS = {
+    BASE: "floor: reactivex, msgspec",
+    OPERATORS: "ours: operators",
+    PIPELINE: "ours: pipeline",
+    "import openai": "openai",
+}
 
 
-def _sockets(axes: Axes, curves: dict[str, Any]) -> None:
-    part = "2. Socket: async, plain, events at once"
-    if part in curves["socket"]:
-        _bars(axes, curves["socket"][part], "Over a socket, async")
+class Panel(NamedTuple):
+    height: int
+    draw: Callable[[], list[str]]
 
 
-def _capacity(axes: Axes, curves: dict[str, Any]) -> None:
-    for name, steps in curves["capacity"].items():
-        points = sorted((int(streams), delay) for streams, delay in steps.items())
-        line = "-" if name.startswith("ours") else "--"
-        axes.plot(*zip(*points, strict=True), line, marker="o", markersize=3, label=name, color=None if "ours" in name else _colour(name))
-    axes.axhline(50, color="#cc3311", linewidth=0.8)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("streams of 50 events/s on one core")
-    axes.set_ylabel("p99 delay, ms")
-    axes.set_title("Many at once", fontsize=10, loc="left")
-    axes.legend(fontsize=6.5, frameon=False)
+def drawn(whole: Mapping[str, Any]) -> str:
+    """All that has been measured so far, in two columns."""
+    curves = {name: part["curves"] for name, part in whole["parts"].items()}
+    body, ends = [], [HEAD, HEAD]
+    for panel in _panels(curves):
+        if panel:
+            column = ends.index(min(ends))
+            body.append(f'<g transform="translate({COLUMNS[column]} {ends[column]})">{"".join(panel.draw())}</g>')
+            ends[column] += panel.height
+    height = max(ends) + FOOT
+    size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
+    return "\n".join(
+        [
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">',
+            "<title>What a streamed event costs</title>",
+            f"<style>{STYLE}</style>",
+            f'<rect class="page" x=".5" y=".5" width="{WIDTH - 1}" height="{height - 1}" rx="8"/>',
+            *_head(),
+            *body,
+            *_foot(whole, height),
+            "</svg>\n",
+        ]
+    )
 
 
-_PANELS = {"parsing": _parsing, "socket": _sockets, "capacity": _capacity}
-assert FLOOR in {one.name for one in COMPETITORS}
+def _panels(curves: Mapping[str, Any]) -> Iterable[Panel | None]:
+    parsing = curves.get("parsing", {}).get("text, 1 event", {})
+    shown = [one.name for one in COMPETITORS if one.name in parsing and not one.name.startswith("transport")]
+    yield _bars(
+        "Parsing text, one event a read", {name: parsing[name] for name in shown}, "CPU µs per event, log scale"
+    )
+    socket = curves.get("sockets", {}).get("Over a socket, async, plain, all at once", {})
+    shown = [one.name for one in ASYNC if one.name in socket and one.name in SOCKETS]
+    yield _bars(
+        "Reading it from a socket, with asyncio", {name: socket[name] for name in shown}, "CPU µs per event, log scale"
+    )
+    sustained = curves.get("many", {}).get("sustained", {})
+    yield _bars("Streams that one core sustains", sustained, "streams of 50 events/s, p99 delay under 50 ms", log=False)
+    growing = curves.get("growing", {})
+    yield _flat(
+        "An event costs the same, whatever came before",
+        {name: growing[series] for name, series in GROWING.items() if series in growing},
+        "CPU µs per event",
+        "events, or bytes of arguments",
+    )
+    imports = curves.get("starting", {}).get("imports, ms", {})
+    yield _bars(
+        "Import", {name: imports[line] for line, name in IMPORTS.items() if line in imports}, "CPU ms", log=False
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ pieces
+
+
+def _text(x: float, y: float, said: str, style: str, anchor: str = "start") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" class="{style}" text-anchor="{anchor}">{escape(said)}</text>'
+
+
+def _grid(x1: float, y1: float, x2: float, y2: float) -> str:
+    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="grid"/>'
+
+
+def _dot(x: float, y: float, radius: float, who: str) -> str:
+    return f'<circle class="{who} mark" cx="{x:.1f}" cy="{y:.1f}" r="{radius}"/>'
+
+
+def _who(name: str) -> str:
+    return "ours" if name.startswith("ours") else "floor" if name.startswith(("floor", "bare")) else "peer"
+
+
+def _shown(name: str) -> str:
+    return NAMES.get(name, name.removeprefix("ours: ").removeprefix("floor: "))
+
+
+def _head() -> Iterable[str]:
+    yield _text(MARGIN, 34, "What a streamed event costs", "ink head")
+    x = WIDTH - MARGIN - 275
+    for who, said, width in (("ours", "ours", 64), ("floor", "the least it can be", 146), ("peer", "others", 0)):
+        yield _dot(x + 6, 29, 5.5, who)
+        yield _text(x + 18, 33.5, said, "faint")
+        x += width
+
+
+def _foot(whole: Mapping[str, Any], height: int) -> Iterable[str]:
+    dates = sorted({part["date"] for part in whole["parts"].values()})
+    packages = (
+        "python", "rxchat", "reactivex", "msgspec", "httpx", "openai", "langchain-openai", "pydantic-ai-slim", "litellm",
+    )  # fmt: skip
+    versions = [f"{name} {whole['versions'][name]}" for name in packages if name in whole["versions"]]
+    yield _text(MARGIN, height - 36, f"{' and '.join(dates)} · {whole['machine']}", "faint small")
+    yield _text(MARGIN, height - 18, " · ".join(versions), "faint small")
+
+
+def _bars(title: str, values: Mapping[str, float], axis: str, *, log: bool = True) -> Panel | None:
+    """A line from the left to a dot, with the figure."""
+    if not any(values.values()):
+        return None
+    left, right, top = 226.0, PANEL - 40.0, 28.0
+    bottom = top + ROW * len(values) + 4
+    scale: Callable[[float], float] = math.log10 if log else float
+    low = math.floor(math.log10(min(values.values()) * 0.9)) if log else 0
+    high = scale(max(values.values()))
+
+    def x(value: float) -> float:
+        return left + (scale(value) - low) / (high - low) * (right - left)
+
+    def draw() -> list[str]:
+        parts = [_text(0, 14, title, "ink title")]
+        for tick in [10.0**n for n in range(low, math.floor(high) + 1)] if log else _round_steps(high):
+            parts += [
+                _grid(x(tick), top, x(tick), bottom),
+                _text(x(tick), bottom + 16, f"{tick:,g}", "faint small num", "middle"),
+            ]
+        parts.append(_text((left + right) / 2, bottom + 34, axis, "faint small", "middle"))
+        for row, (name, value) in enumerate(values.items()):
+            y, who = top + ROW * (row + 0.5) + 2, _who(name)
+            parts.append(_text(left - 12, y + 4.5, _shown(name), "ink bold" if who == "ours" else "ink", "end"))
+            parts.append(
+                f'<rect class="{who} mark" x="{left}" y="{y - 2:.1f}" width="{x(value) - left:.1f}" height="4"/>'
+            )
+            parts += [_dot(x(value), y, 5.5, who), _text(x(value) + 11, y + 4.5, _number(value), "ink num")]
+        return parts
+
+    return Panel(round(bottom) + 62, draw)
+
+
+def _flat(title: str, series: Mapping[str, Mapping[str, float]], up: str, along: str) -> Panel | None:
+    """Along in decades, up from 0; each line has its name above its end."""
+    if not series:
+        return None
+    left, right, top, bottom = 40.0, PANEL - 14.0, 46.0, 190.0
+    sizes = sorted({int(size) for points in series.values() for size in points})
+    low, high = math.log10(sizes[0]), math.log10(sizes[-1])
+    most = max(cost for points in series.values() for cost in points.values()) * 1.15
+
+    def at(size: float, cost: float) -> tuple[float, float]:
+        return left + (math.log10(size) - low) / (high - low) * (right - left), bottom - cost / most * (bottom - top)
+
+    def draw() -> list[str]:
+        parts = [_text(0, 14, title, "ink title"), _text(0, 36, up, "faint small")]
+        for tick in _round_steps(most):
+            _, y = at(sizes[0], tick)
+            parts += [_grid(left, y, right, y), _text(left - 10, y + 4, f"{tick:g}", "faint small num", "end")]
+        for size in sizes:
+            anchor = "end" if size == sizes[-1] else "middle"
+            parts.append(_text(at(size, 0)[0], bottom + 18, f"{size:,}", "faint small num", anchor))
+        parts.append(_text((left + right) / 2, bottom + 36, along, "faint small", "middle"))
+        for name, points in series.items():
+            places = [at(int(size), cost) for size, cost in points.items()]
+            path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
+            parts.append(f'<polyline class="ours line" points="{path}"/>')
+            parts += [_dot(x, y, 3.5, "ours") for x, y in places]
+            parts.append(_text(right, min(y for _, y in places[-2:]) - 10, name, "ink small", "end"))
+        return parts
+
+    return Panel(round(bottom) + 62, draw)
+
+
+def _round_steps(most: float) -> list[float]:
+    """From 0 on, three to six of them."""
+    digit = 10.0 ** math.floor(math.log10(most))
+    step = next(digit * part for part in (0.2, 0.5, 1.0, 2.0) if most / (digit * part) <= 6)
+    return [n * step for n in range(math.floor(most / step) + 1)]
+
+
+def _number(value: float) -> str:
+    return f"{value:.2g}" if value < 100 else f"{value:,.0f}"

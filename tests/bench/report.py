@@ -1,20 +1,11 @@
-"""What a run found, as a table, as JSON and as a picture."""
+"""What one part found: a table on the terminal, and the same as JSON and Markdown."""
 
 from __future__ import annotations
 
-import importlib.metadata
-import json
-import os
-import platform
-import sys
-import time
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-PACKAGES = (
-    "rxchat", "reactivex", "msgspec", "httpx", "httpx2", "httpx-aiohttp", "aiohttp", "httpx-sse", "openai",
-    "langchain-openai", "pydantic-ai-slim", "litellm", "uvloop",
-)  # fmt: skip
+from tests.bench.measure import Ratio
 
 
 class Target(NamedTuple):
@@ -24,133 +15,134 @@ class Target(NamedTuple):
     at_least: bool = False
 
     def missed_by(self, value: float) -> float:
-        """How many times worse than the target; at most 1 when it is met."""
+        """How many times worse than the target; at most 1 when it is met.
+
+        >>> Target(2).missed_by(3), Target(40, at_least=True).missed_by(10)
+        (1.5, 4.0)
+        """
         return self.limit / value if self.at_least else value / self.limit
 
     def __str__(self) -> str:
-        return f"{'≥' if self.at_least else '≤'} {self.limit:g}"
+        return f"{'≥' if self.at_least else '≤'} {self.limit:.3g}"
 
 
 class Figure(NamedTuple):
-    """One line of the table."""
+    """One line of a table: what something costs, and how that compares."""
 
-    part: str
+    table: str
     what: str
     value: float
     unit: str
-    low: float | None = None  # quartiles, where there are several rounds
-    high: float | None = None
+    ratio: Ratio | None = None
+    to: str = ""
+    """What the ratio is to."""
     target: Target | None = None
+    """Of the ratio, or of the value where there is none."""
+
+    def against(self, ratio: Ratio, to: str, target: Target | None = None) -> Figure:
+        """The same, compared with another one."""
+        return self._replace(ratio=ratio, to=to, target=target)
+
+    @property
+    def judged(self) -> float:
+        return self.ratio.median if self.ratio else self.value
+
+    @property
+    def missed_by(self) -> float:
+        return 0 if self.target is None else self.target.missed_by(self.judged)
 
     @property
     def holds(self) -> bool | None:
-        return None if self.target is None else self.target.missed_by(self.value) <= 1
+        return None if self.target is None else self.missed_by <= 1
+
+    @property
+    def far_off(self) -> bool:
+        """A ratio that is worse than twice its target. A delay in milliseconds says more of what else the machine does."""
+        return self.ratio is not None and self.missed_by > 2
+
+    @property
+    def name(self) -> str:
+        return f"{self.table}: {self.what}" + (f", × {self.to}" if self.to else "")
+
+    def number(self) -> str:
+        value = f"{self.value:,.0f}" if self.value >= 100 else f"{self.value:.3g}"
+        return f"{value} {self.unit}".rstrip()
+
+    def compared(self) -> str:
+        if self.ratio is None:
+            return ""
+        median, low, high = (f"{value:.3g}" for value in self.ratio)
+        return f"{median} × {self.to}" + (f" ({low} … {high})" if low != high else "")
+
+    def verdict(self, yes: str, no: str) -> str:
+        return "" if self.target is None else f"{self.target} {yes if self.holds else no}"
 
 
 class Report:
+    """Is told of each figure as it is found."""
+
     def __init__(self, *, quick: bool) -> None:
         self.quick = quick
         self.figures: list[Figure] = []
         self.left_out: list[str] = []
-        self.curves: dict[str, Any] = {}  # for the picture
-        self._began = time.monotonic()
+        self.curves: dict[str, Any] = {}
+        """What the picture shows."""
 
     def add(self, figure: Figure) -> None:
-        if figure.part not in {known.part for known in self.figures}:
-            print(f"\n{figure.part}")
+        if not self.figures or self.figures[-1].table != figure.table:
+            print(f"\n{figure.table}")
         self.figures.append(figure)
-        print(_line(figure), flush=True)
+        line = f"  {figure.what:<64} {figure.number():>15}  {figure.compared():<48} {figure.verdict('holds', 'MISSED')}"
+        print(line.rstrip(), flush=True)
 
     def leave_out(self, what: str) -> None:
         self.left_out.append(what)
         print(f"  left out: {what}", flush=True)
 
-    def missed(self) -> list[Figure]:
-        return [figure for figure in self.figures if figure.holds is False]
 
-    def far_off(self) -> list[Figure]:
-        """Worse than twice the target."""
-        return [figure for figure in self.figures if figure.target and figure.target.missed_by(figure.value) > 2]
-
-    # ------------------------------------------------------------------------------------------------ written
-
-    def write(self, folder: Path, note: str = "") -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        facts = self._facts(note)
-        whole = {
-            **facts,
-            "left_out": self.left_out,
-            "figures": [
-                {
-                    **{name: value for name, value in figure._asdict().items() if name != "target" and value is not None},
-                    **({"target": str(figure.target), "holds": figure.holds} if figure.target else {}),
-                }
-                for figure in self.figures
-            ],
-            "curves": self.curves,
-        }
-        (folder / "bench.json").write_text(json.dumps(whole, indent=1, ensure_ascii=False) + "\n", "utf-8")
-        (folder / "bench.md").write_text(self._markdown(facts), "utf-8")
-        try:
-            from tests.bench.picture import draw
-        except ImportError as missing:
-            print(f"no picture: {missing.name} is not installed")
-        else:
-            draw(self, facts, folder / "bench.svg")
-        print(f"\nwritten: bench.json, bench.md, bench.svg in {folder.name}")
-
-    def _facts(self, note: str) -> dict[str, Any]:
-        return {
-            "date": time.strftime("%Y-%m-%d"),
-            "seconds": round(time.monotonic() - self._began),
-            "machine": machine(),
-            "versions": {"python": platform.python_version(), **versions()},
-            "note": note,
-        }
-
-    def _markdown(self, facts: dict[str, Any]) -> str:
-        versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
-        parts = [f"{facts['date']} · {facts['machine']} · {versions}", facts["note"]]
-        part = None
-        for figure in self.figures:
-            if figure.part != part:
-                part = figure.part
-                parts.append(f"\n## {part}\n\n| what | value | spread | target |\n|---|---:|---:|---|")
-            around = "" if figure.low is None or figure.high is None else f"{figure.low:.3g} … {figure.high:.3g}"
-            target = "" if figure.target is None else f"{figure.target} {'✓' if figure.holds else '✗'}"
-            parts.append(f"| {figure.what} | {_number(figure)} | {around} | {target} |")
-        if self.left_out:
-            parts.append("\nLeft out: " + "; ".join(self.left_out))
-        return "\n".join(part for part in parts if part).replace("\n\n\n", "\n\n") + "\n"
+def as_json(figure: Figure) -> dict[str, Any]:
+    known = figure._asdict()
+    for name in ("ratio", "target"):
+        if known[name] is not None:
+            known[name] = known[name]._asdict()
+    return {name: value for name, value in known.items() if value not in (None, "")} | {"holds": figure.holds}
 
 
-def _number(figure: Figure) -> str:
-    value = f"{figure.value:,.0f}" if figure.value >= 100 else f"{figure.value:.3g}"
-    return f"{value} {figure.unit}"
+def from_json(known: Mapping[str, Any]) -> Figure:
+    """
+    >>> figure = Figure("A table", "this", 3.0, "µs", Ratio(1.5, 1.4, 1.6), "that", Target(2))
+    >>> from_json(as_json(figure)) == figure
+    True
+    """
+    parts = {"ratio": Ratio, "target": Target}
+    fields = {name: parts[name](**value) if name in parts else value for name, value in known.items()}
+    del fields["holds"]
+    return Figure(**{"unit": "", **fields})
 
 
-def _line(figure: Figure) -> str:
-    around = "" if figure.low is None or figure.high is None else f"({figure.low:.3g} … {figure.high:.3g})"
-    target = "" if figure.target is None else f"{figure.target} {'holds' if figure.holds else 'MISSED'}"
-    return f"  {figure.what:<62} {_number(figure):>14}  {around:<18} {target}".rstrip()
+def tables(figures: Iterable[Figure]) -> str:
+    """All of them, each under its title, in Markdown."""
+    lines: list[str] = []
+    table = None
+    for figure in figures:
+        if figure.table != table:
+            table = figure.table
+            lines.append(
+                f"\n### {table}\n\n| what | value | median of ratios (quartiles) | target |\n|---|---:|---|---|"
+            )
+        lines.append(_row(figure.what, figure.number(), figure.compared(), figure.verdict("✓", "✗")))
+    return "\n".join(lines).strip()
 
 
-def machine() -> str:
-    """The processor and how many cores this process may use."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-        model = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        model = platform.processor() or platform.machine()
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{model}, {cores} cores, {sys.platform}"
+def targets(figures: Iterable[Figure]) -> str:
+    """One table of all that has a target."""
+    lines = ["| what | measured | target |\n|---|---:|---|"]
+    for figure in figures:
+        if figure.target:
+            measured = figure.compared().partition(" (")[0] or figure.number()
+            lines.append(_row(f"{figure.table}: {figure.what}", measured, figure.verdict("✓", "✗")))
+    return "\n".join(lines)
 
 
-def versions() -> dict[str, str]:
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

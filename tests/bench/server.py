@@ -1,4 +1,4 @@
-"""A server for the benchmarks, in a process of its own: `python -m tests.bench.server`. It prints its two ports.
+"""A server for the benchmarks, in a process of its own: `python -m tests.bench.server`. It prints its two ports, and ends with its input.
 
     POST /burst/{events}/…            the whole answer at once, an event in each chunk of the transfer coding, as servers send it
     POST /paced/{events}/{rate}/…     an event in each write, so many a second; the text of each is when it was written
@@ -21,6 +21,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -108,7 +109,9 @@ class _Connection(asyncio.Protocol):
         self._got += data
         while b"\r\n\r\n" in self._got:
             head, _, rest = self._got.partition(b"\r\n\r\n")
-            lengths = [line.split(b":")[1] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")]
+            lengths = [
+                line.split(b":")[1] for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")
+            ]
             length = int(lengths[0]) if lengths else 0
             if len(rest) < length:
                 return
@@ -157,6 +160,12 @@ async def _serve() -> None:
     await asyncio.Event().wait()
 
 
+def _end_with_input() -> None:
+    """However the process ends that started this one."""
+    sys.stdin.read()
+    os._exit(0)
+
+
 def _certificate(folder: Path) -> Path | None:
     """One of our own for 127.0.0.1, with its key; None without the package that makes it."""
     try:
@@ -182,29 +191,21 @@ class Server(NamedTuple):
         return f"{scheme}://127.0.0.1:{self.ports[scheme]}/{path}"
 
 
-def prefer() -> None:
-    """Before what else the machine does, where that is wanted (BENCH_NICE) and allowed."""
-    with contextlib.suppress(OSError):
-        os.nice(int(os.environ.get("BENCH_NICE", "0")))
-
-
 @contextlib.contextmanager
 def serving(core: int | None = None) -> Iterator[Server]:
     """The server, in a process of its own; on this core alone, where one is given."""
     command = [sys.executable, "-m", "tests.bench.server", *([] if core is None else [str(core)])]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        yield Server(json.loads(process.stdout.readline()))
-    finally:
-        process.terminate()
-        process.wait()
-        process.stdout.close()
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield Server(json.loads(process.stdout.readline()))
+        finally:
+            process.kill()
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 1 and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {int(sys.argv[1])})
-        prefer()
+    threading.Thread(target=_end_with_input, daemon=True).start()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(_serve())

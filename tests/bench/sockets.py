@@ -1,26 +1,16 @@
-"""2. Over a socket: what an event costs the reading process, with the server in another one."""
+"""Over a socket: what an event costs the reading process, with the server in another one."""
 
 from __future__ import annotations
 
 import asyncio
+import statistics
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
-from tests.bench.clients import (
-    ASYNC,
-    BARE,
-    BARE_SYNC,
-    OPENAI,
-    OPENAI_SYNC,
-    OURS,
-    OURS_AIOHTTP,
-    OURS_SYNC,
-    SYNC,
-    AsyncClient,
-    SyncClient,
-)
-from tests.bench.measure import Costs, in_turn, spread
+from tests.bench.clients import ASYNC, BARE, BARE_SYNC, OPENAI, OPENAI_SYNC, OURS, OURS_AIOHTTP, OURS_SYNC, SYNC
+from tests.bench.measure import Costs, in_turn
+from tests.bench.peers import without_missing
 from tests.bench.report import Figure, Report, Target
 from tests.bench.server import Server, serving
 
@@ -28,66 +18,56 @@ ABOVE_BARE = Target(1.4)
 UNDER_OPENAI = Target(8, at_least=True)
 AIOHTTP_UNDER_OPENAI = Target(20, at_least=True)
 
-BURST = "at once"
-PACED = "one at a time"
+BURST, PACED = "all at once", "2,000 events/s"
 
 
 def run(report: Report) -> None:
     with serving() as server:
-        for scheme in server.ports:
-            if report.quick and scheme == "https":
-                continue
+        clients: tuple[list[Any], ...] = without_missing(ASYNC, report), without_missing(SYNC, report)
+        for scheme in ("http",) if report.quick else server.ports:
             for manner in (BURST,) if report.quick else (BURST, PACED):
-                for looping in (True, False):
-                    _compare(report, server, scheme, manner, looping=looping)
+                for kind in clients:
+                    _compare(report, server, scheme, manner, kind)
         if "https" not in server.ports:
-            report.leave_out("TLS (trustme not installed)")
+            report.leave_out("TLS (trustme not installed: pip install -e '.[bench]')")
 
 
-def _compare(report: Report, server: Server, scheme: str, manner: str, *, looping: bool) -> None:
-    quick = report.quick
-    clients: Iterable[Any] = [one for one in (ASYNC if looping else SYNC) if not one.missing()]
-    if manner == BURST:
-        events = 1_000 if quick else 3_000
-        url = server.url(f"burst/{events}", scheme)
-    else:
-        events = 1_000
-        url = server.url(f"paced/{events}/{2_000}", scheme)
-    rounds = 3 if quick else 7 if manner == BURST else 5
+def _compare(report: Report, server: Server, scheme: str, manner: str, clients: list[Any]) -> None:
+    events = 3_000 if manner == BURST and not report.quick else 1_000
+    url = server.url(f"burst/{events}" if manner == BURST else f"paced/{events}/2000", scheme)
+    rounds = 3 if report.quick else 7 if manner == BURST else 5
+    looping = clients[0].name == BARE
     seconds: dict[str, list[float]] = {one.name: [] for one in clients}
-    if looping:
-        with asyncio.Runner() as runner:
-            opened = {one.name: runner.run(one.open(1)) for one in clients}
-            runs = {name: (_awaited(runner, read, url, seconds[name], events), events) for name, (read, _) in opened.items()}
-            costs = in_turn(runs, rounds)
-            for _, close in opened.values():
-                runner.run(close())
-    else:
-        opened = {one.name: one.open() for one in clients}
-        runs = {name: (_blocking(read, url, seconds[name], events), events) for name, (read, _) in opened.items()}
+    with asyncio.Runner() as runner:
+        runs, closes = {}, []
+        for one in clients:
+            read, close = runner.run(one.open(1)) if looping else one.open()
+            wait = runner.run if looping else _done
+            runs[one.name] = _reading(read, wait, url, events, seconds[one.name]), events
+            closes.append(close)
         costs = in_turn(runs, rounds)
-        for _, close in opened.values():
-            close()
-    part = f"2. Socket: {'async' if looping else 'sync'}, {'TLS' if scheme == 'https' else 'plain'}, events {manner}"
-    _tell(report, part, costs, seconds, events, looping=looping, manner=manner)
+        for close in closes:
+            (runner.run if looping else _done)(close())
+    transfer = "TLS" if scheme == "https" else "plain"
+    table = f"Over a socket, {'async' if looping else 'sync'}, {transfer}, {manner}"
+    _tell(report, table, costs, looping=looping, burst=manner == BURST)
+    report.curves[table] = {name: costs.each(name) for name in costs}
+    if manner == BURST:
+        for name, took in seconds.items():
+            rate = events / statistics.median(took[1:])  # without the one that warmed up
+            report.add(Figure(f"{table}: throughput", name, rate, "events/s"))
 
 
-def _awaited(runner: asyncio.Runner, read: Any, url: str, seconds: list[float], events: int) -> Callable[[], None]:
+def _done(result: object) -> None: ...
+
+
+def _reading(
+    read: Any, wait: Callable[[Any], object], url: str, events: int, seconds: list[float]
+) -> Callable[[], None]:
     def run() -> None:
         count = _Count()
         began = time.monotonic()
-        runner.run(read(url, count))
-        seconds.append(time.monotonic() - began)
-        count.check(events)
-
-    return run
-
-
-def _blocking(read: Any, url: str, seconds: list[float], events: int) -> Callable[[], None]:
-    def run() -> None:
-        count = _Count()
-        began = time.monotonic()
-        read(url, count)
+        wait(read(url, count))
         seconds.append(time.monotonic() - began)
         count.check(events)
 
@@ -111,23 +91,19 @@ class _Count:
             raise RuntimeError(f"of {events} events came {self.texts}, or {self.bytes} bytes")
 
 
-def _tell(
-    report: Report, part: str, costs: Costs, seconds: dict[str, list[float]], events: int, *, looping: bool, manner: str
-) -> None:
+def _tell(report: Report, table: str, costs: Costs, *, looping: bool, burst: bool) -> None:
+    """Where events come one at a time, most of what they cost is waking up, whoever reads: peers have no target there."""
     bare, ours, openai = (BARE, OURS, OPENAI) if looping else (BARE_SYNC, OURS_SYNC, OPENAI_SYNC)
+
+    def add(name: str, to: str, target: Target | None = None) -> None:
+        ratio = costs.ratio(name, to)
+        report.add(Figure(table, name, costs.each(name), "µs/event", ratio, to.partition(": ")[2], target))
+
+    report.add(Figure(table, bare, costs.each(bare), "µs/event"))
     for name in costs:
-        low_high = spread([cost * 1e6 for cost in costs[name]])
-        report.add(Figure(part, f"{name}: CPU", low_high.median, "µs/event", low_high.low, low_high.high))
-        if manner == BURST:
-            report.add(Figure(part, f"{name}: throughput", events / spread(seconds[name][1:]).median, "events/s"))
-    report.add(_ratio(part, costs, ours, bare, ABOVE_BARE))
-    for name in (ours, OURS_AIOHTTP):
-        if openai in costs and name in costs:
-            target = AIOHTTP_UNDER_OPENAI if name == OURS_AIOHTTP else UNDER_OPENAI
-            report.add(_ratio(part, costs, openai, name, target))
-    report.curves.setdefault("socket", {})[part] = {name: costs.each(name) * 1e6 for name in costs}
-
-
-def _ratio(part: str, costs: Costs, name: str, to: str, target: Target) -> Figure:
-    ratio = costs.ratio(name, to)
-    return Figure(part, f"{name} / {to}", ratio.median, "×", ratio.low, ratio.high, target)
+        if name == openai:
+            add(name, ours, UNDER_OPENAI if burst else None)
+            if OURS_AIOHTTP in costs:
+                add(name, OURS_AIOHTTP, AIOHTTP_UNDER_OPENAI if burst else None)
+        elif name != bare:
+            add(name, bare, ABOVE_BARE if name == ours else None)

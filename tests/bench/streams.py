@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.bench.clients import ASYNC, Read
 from tests.bench.measure import percentile
-from tests.bench.server import Server, prefer
+from tests.bench.server import Server
 
 AT_ONCE = 50  # connections that are being made
 
@@ -23,6 +23,14 @@ def resident() -> int:
     """Bytes of memory that this process has now."""
     pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
     return pages * resource.getpagesize()
+
+
+def waited() -> float:
+    """Seconds that this thread could have run and did not, as others had its core."""
+    try:
+        return int(Path("/proc/thread-self/schedstat").read_text("ascii").split()[1]) / 1e9
+    except OSError:  # a kernel that does not count it
+        return 0.0
 
 
 class _Delays:
@@ -41,10 +49,12 @@ class _Delays:
             if new:
                 new = False
                 self.streams += 1
-            if type(text) is bytes:  # from those that do not parse
-                text = text.partition(b'"content":" ')[2][:12]
-            if text:
-                add(monotonic() - float(text))
+            now = monotonic()
+            if isinstance(text, str):
+                add(now - float(text))
+            else:  # from those that do not parse: a read may have several events
+                for event in text.split(b'"content":" ')[1:]:
+                    add(now - float(event[:12]))
 
         return on_text
 
@@ -71,13 +81,15 @@ async def _measure(server: Server, client: str, url: str, streams: int, seconds:
     server.go()
     await asyncio.sleep(0.5)
     delays.seconds.clear()
-    cpu, began = time.process_time(), time.monotonic()
+    cpu, idle, began = time.process_time(), waited(), time.monotonic()
     await asyncio.sleep(seconds)
+    idle = waited() - idle
     cpu, took, found = time.process_time() - cpu, time.monotonic() - began, delays.seconds.copy()
     if any(task.done() for task in tasks):
         raise RuntimeError("a stream has ended too early")
     return {
         "cpu": cpu / took,
+        "waited": idle / took,
         "rate": len(found) / took,
         "us_per_event": cpu / len(found) * 1e6,
         "p50_ms": percentile(found, 0.5) * 1e3,
@@ -105,7 +117,6 @@ def main() -> None:
     asked = json.loads(sys.argv[1])
     if asked.get("core") is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {asked["core"]})
-        prefer()
     if asked.get("uvloop"):
         import uvloop
 
@@ -113,7 +124,9 @@ def main() -> None:
     else:
         runner = asyncio.Runner()
     what = (asked["client"], asked["url"], asked["streams"])
-    found = runner.run(_measure(Server(asked["ports"]), *what, asked["seconds"]) if asked.get("seconds") else _idle(*what))
+    found = runner.run(
+        _measure(Server(asked["ports"]), *what, asked["seconds"]) if asked.get("seconds") else _idle(*what)
+    )
     print(json.dumps(found), flush=True)
     os._exit(0)  # the streams are left as they are
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.bench.bodies import BODIES, CUTS, Body, Said
-from tests.bench.peers import COMPETITORS, STAGED, Competitor, Sink
+from tests.bench.bodies import BODIES, CUTS, Body, Said, text_heavy
+from tests.bench.clients import ASYNC, SYNC, AsyncClient, SyncClient
+from tests.bench.peers import COMPETITORS, STAGED, Competitor, Needing, Sink, missing
+from tests.bench.server import Server, serving
 
 
 class _Heard(Sink):
@@ -23,13 +27,17 @@ class _Heard(Sink):
             self.said[channel].append(text)
 
 
+def skip_if_missing(one: Needing) -> None:
+    if why := missing(one):
+        pytest.skip(why)
+
+
 @pytest.mark.filterwarnings("ignore")  # theirs
 @pytest.mark.parametrize("kind", BODIES)
 @pytest.mark.parametrize("competitor", COMPETITORS, ids=lambda one: one.name)
 def test_every_competitor_reads_the_same(competitor: Competitor, kind: str) -> None:
     """It finds all that the body says, in the channels that it knows; and twice, as a benchmark runs more than once."""
-    if missing := competitor.missing():
-        pytest.skip(f"{', '.join(missing)} not installed: pip install -e '.[bench]'")
+    skip_if_missing(competitor)
     body = BODIES[kind](90)
     run = competitor.make(body.reads(1_460))
     wanted = Said(*(text if name in competitor.channels else "" for name, text in body.said._asdict().items()))
@@ -51,6 +59,53 @@ def test_every_stage_comes_to_the_end(competitor: Competitor) -> None:
 
     competitor.make(BODIES["text"](50).reads(None))(Counting())
     assert count == 1 if "message" in competitor.name else count >= 50
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with serving() as running:
+        yield running
+
+
+def what_came(got: list[Any]) -> bytes | str:
+    return "".join(got) if isinstance(got[0], str) else b"".join(got)
+
+
+def wanted_of(name: str, body: Body) -> bytes | str:
+    raw = name.startswith("bare") or "alone" in name
+    return b"".join(body.events) if raw else body.said.text
+
+
+@pytest.mark.filterwarnings("ignore")  # theirs
+@pytest.mark.parametrize("client", ASYNC, ids=lambda one: one.name)
+def test_every_async_client_reads_the_same(client: AsyncClient, server: Server) -> None:
+    """Over a socket, too: all bytes from those that do not parse, all text from the others; twice on one connection."""
+    skip_if_missing(client)
+
+    async def both() -> list[list[Any]]:
+        read, close = await client.open(1)
+        times: list[list[Any]] = [[], []]
+        for got in times:
+            await read(server.url("burst/60"), got.append)
+        await close()
+        return times
+
+    wanted = wanted_of(client.name, text_heavy(60))
+    assert [what_came(got) for got in asyncio.run(both())] == [wanted, wanted]
+
+
+@pytest.mark.filterwarnings("ignore")  # theirs
+@pytest.mark.parametrize("client", SYNC, ids=lambda one: one.name)
+def test_every_blocking_client_reads_the_same(client: SyncClient, server: Server) -> None:
+    """The same."""
+    skip_if_missing(client)
+    read, close = client.open()
+    times: list[list[Any]] = [[], []]
+    for got in times:
+        read(server.url("burst/60"), got.append)
+    close()
+    wanted = wanted_of(client.name, text_heavy(60))
+    assert [what_came(got) for got in times] == [wanted, wanted]
 
 
 @pytest.mark.parametrize("cut", CUTS)
