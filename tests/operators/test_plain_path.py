@@ -14,14 +14,18 @@ from operators import (
     Event,
     Finish,
     Operator,
+    Out,
+    Stage,
     Started,
     TextDelta,
     chunks,
     deltas,
     event_stream,
     lines,
+    operator,
     payloads,
     sse,
+    tool_calls,
     watched_by,
 )
 from operators._plain_path import with_plain_path
@@ -32,6 +36,15 @@ RUN = WAYS[0].run
 
 def chain(**options: Any) -> Operator[bytes, Event]:
     return event_stream().then(lines()).then(sse()).then(payloads()).then(chunks(**options)).then(deltas())
+
+
+@operator
+def tapped(out: Out[bytes], seen: list[bytes]) -> Stage[bytes]:
+    def on_next(read: bytes) -> None:
+        seen.append(read)
+        out.on_next(read)
+
+    yield on_next
 
 
 def event(payload: Any) -> bytes:
@@ -98,6 +111,82 @@ def test_the_plain_path_changes_nothing(events: list[bytes], cut: Any, end: Any,
     assert (type(fast.end), str(fast.end)) == (type(alone.end), str(alone.end))
 
 
+def piece(*, choice: int = 0, finish: str | None = None, **said: Any) -> bytes:
+    """A chunk with one piece of a tool call; `arguments` and `name` are its function's."""
+    function = {name: said.pop(name) for name in ("name", "arguments") if name in said}
+    return event(chunk({"tool_calls": [said | ({"function": function} if function else {})]}, finish, choice=choice))
+
+
+GROWS = [
+    piece(index=index, arguments=text)
+    for index in (0, 0, 1)
+    for text in ('{"a":', "1", '"x', '"', "[", "]", "}", "{", "{}", "é", "\\", "", " ", '{"a":1}', '{"a":1', "true")
+]
+CALLS = [
+    *GROWS * 2,
+    *[piece(index=index, id=f"call_{index}", name="f", arguments=text) for index in (0, 1) for text in ("", "{", "{}")],
+    piece(index=0, id="call_2", name="g", arguments=""),
+    piece(index=0, name="f", arguments=""),
+    piece(index=0, name="g", arguments='{"b":'),
+    piece(index=0, id="late", arguments='"y'),
+    piece(index=0, id="", type="function", name="", arguments='"z'),
+    piece(index=0, id=None, type=None, name=None, arguments="2"),
+    piece(index=0, arguments={"o": 1}),
+    piece(index=0, arguments={}),
+    piece(index=0, arguments=None),
+    piece(index=0, arguments="half \ud83d"),
+    piece(index=0, arguments="\ude00"),
+    piece(index=0, arguments="x", extra_content=1),
+    piece(index=0, arguments="1", choice=1),
+    piece(index=0, id="call_9", name="h", arguments="{", choice=1),
+    piece(index=None, arguments='"n"'),
+    piece(id="call_3", name="f", arguments="{"),
+    piece(arguments="1}"),
+    piece(index="0", arguments="t"),
+    piece(index=0, arguments="f", finish="tool_calls"),
+    event(chunk({"tool_calls": [{"index": n, "function": {"arguments": "p"}} for n in (0, 1)]})),
+    event(chunk({"content": "t"})),
+    event(chunk({"content": None, "tool_calls": [{"index": 0, "function": {"arguments": "c"}}]})),
+    event(chunk({"content": "t", "tool_calls": [{"index": 0, "function": {"arguments": "c"}}]})),
+    event(chunk({}, usage={"total_tokens": 1})),
+    event(chunk({"function_call": {"arguments": "1"}})),
+    event(b"null"),
+    event(b"not json"),
+    b": ping\n\n",
+    GROWS[0][:-1],
+]
+OPENED = piece(index=0, id="call_0", name="f", arguments="")
+
+
+@given(
+    st.lists(st.sampled_from(CALLS), max_size=14),
+    st.lists(st.integers(0, 3000), max_size=10) | st.integers(1, 200),
+    st.sampled_from([COMPLETED, None, ConnectionLost("gone")]),
+    st.integers(0, 6),
+)
+@settings(max_examples=500)
+@example([piece(index=0, arguments=text) for text in ('{"a":', '"x', '"}', '{"a":"x"}', " ")], 200, COMPLETED, 0)
+@example([*GROWS[:2], piece(index=0, id="call_2", name="g", arguments=""), *GROWS[:2]], 200, COMPLETED, 0)
+def test_the_plain_path_of_calls_changes_nothing(events: list[bytes], cut: Any, end: Any, take: int) -> None:
+    """What the chain has not seen of a call, it knows before anything depends on it: the same calls, whole or not."""
+    body = b"".join([OPENED, *events])
+    reads = cuts(body, cut) if isinstance(cut, int) else cut_at(body, cut)
+    stages: list[Any] = [tool_calls(), *([ops.take(take)] if take else [])]
+    alone = RUN(reads, chain(), *stages, end=end)
+    fast = RUN(reads, with_plain_path(chain()), *stages, end=end)
+    assert fast.values == alone.values
+    assert (type(fast.end), str(fast.end)) == (type(alone.end), str(alone.end))
+
+
+def test_what_the_chain_is_owed_is_bounded() -> None:
+    """A long string in small pieces goes to it from time to time."""
+    seen: list[bytes] = []
+    pieces = [OPENED, piece(index=0, arguments='{"a":"'), *[piece(index=0, arguments="x" * 100)] * 2000]
+    RUN([*pieces, piece(index=0, arguments='"}', finish="tool_calls")], with_plain_path(tapped(seen).then(chain())))
+    assert 2 < len(seen) < 12
+    assert max(map(len, seen)) < 66_000
+
+
 def test_a_plain_event_does_not_wait_for_what_follows(each_way: Way) -> None:
     """It is there as soon as its blank line is, byte by byte and read by read."""
     body = [*PLAIN[:2], *PLAIN[:2]]
@@ -116,24 +205,15 @@ def test_an_event_of_several_lines_waits_for_its_blank_line(each_way: Way) -> No
 def test_it_goes_past_the_chain() -> None:
     """Else it would be of no use: the stages of the chain see the first events only."""
     seen: list[bytes] = []
-
-    def tapped() -> Operator[bytes, Event]:
-        from operators import Out, Stage, operator
-
-        @operator
-        def tap(out: Out[bytes]) -> Stage[bytes]:
-            def on_next(read: bytes) -> None:
-                seen.append(read)
-                out.on_next(read)
-
-            yield on_next
-
-        return tap().then(chain())
-
+    operator = with_plain_path(tapped(seen).then(chain()))
     for said in ({"content": "a"}, {"reasoning_content": "a"}, {"content": None, "reasoning": "a"}):
         seen.clear()
-        assert len(RUN([event(chunk(said))] * 5, with_plain_path(tapped()), end=None).values) == 6
+        assert len(RUN([event(chunk(said))] * 5, operator, end=None).values) == 6
         assert 0 < len(seen) < 5
+    seen.clear()
+    grows = [piece(index=0, arguments=text) for text in ('{"a":', "[", "1", "]", ",", '"b":', "{", "}")]
+    assert len(RUN([OPENED, *grows], operator, end=None).values) == 2 + len(grows)
+    assert 0 < len(seen) < 5
 
 
 def test_reads_that_are_no_bytes_are_left_to_the_chain() -> None:
