@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from operators._chunks import KEPT, Choice, Chunk, Delta
@@ -137,7 +137,7 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
         if delta.tool_calls or delta.function_call:
             calls(state, delta, lenient=lenient)
         if isinstance(delta.audio, dict) and delta.audio:
-            out.on_next(_audio(delta.audio, state.index))
+            out.on_next(audio(delta.audio, state.index, lenient=lenient))
         if annotations := _list(delta.annotations):
             out.on_next(AnnotationDelta(annotations, state.index))
 
@@ -163,6 +163,12 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
         for kind, part in parts:
             if kind == "unknown":
                 out.on_next(Unknown(scrubbed(part) if lenient else part))
+
+    def audio(given: dict[str, Any], index: int, *, lenient: bool) -> AudioDelta:
+        id_, data, transcript = (_string(given.get(name)) for name in ("id", "data", "transcript"))
+        if lenient:
+            transcript = halves.join(index, "transcript", transcript)
+        return AudioDelta(id_ or None, data or None, transcript or None, _whole_number(given.get("expires_at")), index)
 
     def calls(state: _Choice, delta: Delta, *, lenient: bool) -> None:
         pieces = [piece for piece in _list(delta.tool_calls) if isinstance(piece, dict)]
@@ -254,10 +260,11 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
 
 _NOTHING = Delta()
 _ARGUMENTS = frozenset({"arguments"})
-_TEXTS: dict[str, type[TextDelta | ReasoningDelta | RefusalDelta]] = {
+_TEXTS: dict[str, Callable[[str, int], Event]] = {
     "text": TextDelta,
     "reasoning": ReasoningDelta,
     "refusal": RefusalDelta,
+    "transcript": lambda text, index: AudioDelta(None, None, text, None, index),
 }
 
 
@@ -354,11 +361,6 @@ def _whole_number(value: Any) -> int | None:
         return int(value)
     except (TypeError, ValueError, OverflowError):
         return None
-
-
-def _audio(audio: dict[str, Any], index: int) -> AudioDelta:
-    id_, data, transcript = (_string(audio.get(name)) or None for name in ("id", "data", "transcript"))
-    return AudioDelta(id_, data, transcript, _whole_number(audio.get("expires_at")), index)
 
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")

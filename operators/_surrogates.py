@@ -39,10 +39,14 @@ class Surrogates:
         self.held.clear()
 
 
-JOINED = frozenset({"content", "text", "reasoning", "reasoning_content", "reasoning_text", "refusal", "arguments"})
+JOINED = frozenset(
+    {"content", "text", "reasoning", "reasoning_content", "reasoning_text", "refusal", "arguments", "transcript"}
+)
 """Keys of texts that come in pieces: what ends in half a pair waits for the rest."""
 
-_WAY = frozenset({"choices", "delta", "message", "content", "reasoning", "thinking", "reasoning_details", "tool_calls"})
+_WAY = frozenset(
+    {"choices", "delta", "message", "content", "reasoning", "thinking", "reasoning_details", "tool_calls", "audio"}
+)
 _ON_THE_WAY = _WAY | {"function", "function_call", "custom"}
 """Keys under which such texts stand. Under any other, a text is whole."""
 

@@ -118,7 +118,7 @@ def test_bytes_of_any_kind_break_nothing(body: bytes) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @given(bodies(), PLACES)
-@drawn(1000)
+@drawn(250)
 def test_many_good_streams(given_: tuple[Answer, list[bytes]], places: list[int]) -> None:
     """The same, for longer."""
     a_good_stream(given_, places)
@@ -127,7 +127,7 @@ def test_many_good_streams(given_: tuple[Answer, list[bytes]], places: list[int]
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @given(st.data())
-@drawn(1500)
+@drawn(400)
 def test_many_damaged_streams(data: st.DataObject) -> None:
     """The same, for longer."""
     a_damaged_stream(data)
@@ -136,7 +136,7 @@ def test_many_damaged_streams(data: st.DataObject) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 @given(st.data())
-@drawn(1500)
+@drawn(400)
 def test_many_garbled_streams(data: st.DataObject) -> None:
     """The same, for longer."""
     a_garbled_stream(data)

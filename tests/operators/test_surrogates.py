@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from operators import ConnectionLost, ReasoningDelta, RefusalDelta, TextDelta
+from operators import AudioDelta, ConnectionLost, ReasoningDelta, RefusalDelta, TextDelta
 from operators._surrogates import JOINED, Surrogates, scrubbed
 from tests.support import FINISHED, answer_of, call, calls_of, chunk, events_of
 
@@ -41,6 +41,18 @@ def test_every_channel_and_choice_has_its_own_half() -> None:
     assert TextDelta("😀", 1) in seen.values
     assert TextDelta("u") in seen.values
     assert seen.values[-1] == RefusalDelta("\ufffd")
+
+
+def test_transcripts_are_joined_too() -> None:
+    """And what is left of one at the end is told."""
+    said = [{"id": "a", "transcript": "t\ud83d"}, {"transcript": "\ude00", "data": "AAA="}, {"transcript": "\ud83d"}]
+    seen = events_of(*[chunk({"audio": audio}) for audio in said])
+    assert [(one.transcript, one.data) for one in seen.values if isinstance(one, AudioDelta)] == [
+        ("t", None),
+        ("😀", "AAA="),
+        (None, None),
+        ("\ufffd", None),
+    ]
 
 
 def test_arguments_are_joined_too() -> None:
