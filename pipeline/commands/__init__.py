@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
+from importlib.metadata import version
+from typing import Annotated
 
 import typer
 
@@ -27,6 +29,21 @@ app = typer.Typer(
 )
 for command in (chat, parse, demo, record, replay, diff, marbles, watch):
     app.command()(command)
+
+
+def _version(*, asked: bool) -> None:
+    if asked:
+        typer.echo(f"rxchat {version('rxchat')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    _asked: Annotated[
+        bool, typer.Option("--version", callback=lambda asked: _version(asked=asked), is_eager=True, help="Say which.")
+    ] = False,
+) -> None: ...
 
 
 def main() -> None:

@@ -9,10 +9,13 @@ from typing import Annotated
 
 import msgspec
 import typer
+from reactivex import Observable
 
 from operators import Message, StreamError, message
 from pipeline.chat._decode import decode
 from pipeline.commands._output import complain, must_be_there, show, wrong
+from pipeline.recordings import replayed
+from pipeline.recordings._format import header_of
 from pipeline.sources._reads import reads
 
 
@@ -45,7 +48,7 @@ def parse(
         source = reads(sys.stdin.buffer)
     else:
         must_be_there(file)
-        source = reads(Path(file))
+        source = _reads_of(Path(file))
     events = source.pipe(decode(think_tags=think_tags, cumulative=cumulative, extras=extras, errors=errors.value))
     if not whole:
         show(events, as_json=as_json, **({} if as_json else {"clock": None}))
@@ -61,3 +64,16 @@ def parse(
 
 def _print(one: Message) -> None:
     sys.stdout.write(msgspec.json.encode(one).decode() + "\n")
+
+
+def _reads_of(path: Path) -> Observable[bytes]:
+    """What a body has as soon as it has it, and what a recording has, all at once."""
+    if path.is_file():
+        with path.open("rb") as file:
+            first = file.readline(1000)
+        try:
+            if header_of(first.rstrip(b"\n")) is not None:
+                return replayed(path, speed=0)
+        except ValueError as error:
+            wrong(str(error))
+    return reads(path)

@@ -37,6 +37,8 @@ def endpoint(base_url: str, path: str) -> str:
 
     >>> endpoint("https://host/deployments/m/?api-version=1", "chat/completions")
     'https://host/deployments/m/chat/completions?api-version=1'
+    >>> endpoint("https://host/v1/chat/completions", "chat/completions")
+    'https://host/v1/chat/completions'
     """
     try:
         url = httpx.URL(base_url)
@@ -44,7 +46,8 @@ def endpoint(base_url: str, path: str) -> str:
         raise ValueError(f"base_url is an http or https URL: {error}") from None
     if url.scheme not in {"http", "https"} or not url.host:
         raise ValueError(f"base_url begins with http:// or https:// and has a host; got {redact_url(base_url)!r}")
-    return str(url.copy_with(path=f"{url.path.rstrip('/')}/{path}"))
+    base = url.path.rstrip("/").removesuffix(f"/{path}")  # of who gave the whole address
+    return str(url.copy_with(path=f"{base}/{path}"))
 
 
 def is_async(client: Client) -> bool:

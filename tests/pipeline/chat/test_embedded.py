@@ -24,10 +24,14 @@ from operators import (
     ToolCallDelta,
     TruncatedError,
     Usage,
+    chunks,
+    lines,
     message,
+    payloads,
+    sse,
     tool_calls,
 )
-from pipeline import Retry, completion, iterate
+from pipeline import Retry, completion, iterate, request
 from pipeline.embedded import EmbeddedServer
 from tests.pipeline.wire import KINDS, Kind, Sub, until
 
@@ -119,6 +123,15 @@ def test_two_choices_are_two_messages(one: Kind, embedded_server: EmbeddedServer
         (1, WEATHER, "stop"),
     ]
     assert found[0].usage is not None
+    asked = {**ask("The weather?", n=2, stream_options={"include_usage": True}), "stream": True}
+    sub = one.run(
+        lambda client: request(f"{embedded_server.base_url}/chat/completions", json=asked, client=client).pipe(
+            lines(), sse(), payloads(), chunks()
+        )
+    )
+    assert (
+        len([found for found in sub.values if found.usage]) == 2
+    )  # it counts each choice by itself, in a chunk of its own
 
 
 def test_log_probabilities_come_with_the_text(one: Kind, embedded_server: EmbeddedServer) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,10 @@ def rxchat(*words: str, stdin: str = "", **env: str) -> subprocess.CompletedProc
 
 def events_of(output: str) -> list[dict]:
     return [json.loads(line) for line in output.splitlines()]
+
+
+def test_it_says_its_version():
+    assert rxchat("--version").stdout == f"rxchat {version('rxchat')}\n"
 
 
 class TestChat:
@@ -227,6 +232,9 @@ class TestRecordings:
         text = recorded.read_text("utf-8")
         assert '"kind":"read"' in text
         assert "sk-marked" not in text
+
+    def test_it_can_be_parsed_as_a_body_can(self, recorded):
+        assert rxchat("parse", str(recorded)).stdout == rxchat("replay", str(recorded)).stdout != ""
 
     def test_it_plays_as_it_came(self, recorded):
         assert rxchat("replay", str(recorded), "--speed", "0").stdout.startswith("It is sunny")
