@@ -2,7 +2,7 @@
 
 What is upstream stands above, and streams that have nothing to do with each other stand one below the other. Strands that do
 the same one after the other (attempts, rounds) share their rows. A lane that shows just what the row above it shows is not
-drawn; its name is added to that row's.
+drawn, if it ends as that one does; its name is added to that row's.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pipeline.probing._seen import Item, Lane, Strand
+from pipeline.probing._seen import SAME_TIME, Item, Lane, Strand
 
 TRACKS = 12
 """Strands that are drawn below each other; more of them are only counted."""
@@ -75,11 +75,14 @@ def rows_of(
 ) -> tuple[list[Row], int]:
     """The rows, and how many strands have none. Raises ValueError for stages that are not there.
 
-    `apart`: what ran at once stands apart, as far as there is room; else what did the same is counted together.
+    `apart`: what ran at once stands apart; but of one stream with more parts than there is room for, and without `apart`,
+    what did the same is counted together.
     """
     strands = list(strands)
     feeds = _feeds(strands)
     tracks = _tracks(strands, feeds, apart=apart)
+    if len(tracks) > TRACKS and len(set(_streams(feeds).values())) == 1:
+        tracks = _tracks(strands, feeds, apart=False)
     drawn = tracks[:TRACKS] if apart else tracks
     left_out = len(strands) - sum(len(track.strands) for track in drawn)
     rows: list[Row] = []
@@ -184,7 +187,7 @@ def _without_repeats(rows: list[Row]) -> list[Row]:
     shown: list[Row] = []
     for row in rows:
         follows = bool(shown) and (row.foreign or not row.first)
-        if follows and _says(row) == _says(shown[-1]) and row.count == shown[-1].count:
+        if follows and _shows_the_same(row, shown[-1]):
             if row.name != "in":
                 shown[-1].same.append(row.name)
         else:
@@ -192,5 +195,22 @@ def _without_repeats(rows: list[Row]) -> list[Row]:
     return shown
 
 
+def _shows_the_same(row: Row, above: Row) -> bool:
+    """The same items, at the same times, and the same ends."""
+    return (
+        row.count == above.count
+        and _says(row) == _says(above)
+        and _ends(row, above) == _ends(above, above)
+        and all(abs(item.at - other.at) < SAME_TIME for item, other in zip(row.items, above.items, strict=True))
+    )
+
+
 def _says(row: Row) -> list[tuple[str, str, int]]:
     return [(item.kind.replace("read", "bytes"), item.text, item.size) for item in row.items]
+
+
+def _ends(row: Row, above: Row) -> list[str]:
+    """How each lane ended; below a source, which has been read to its end when a chain leaves it, only with what error."""
+    reads = above.lanes[0][0].is_source
+    ends = [lane.end for _, lane in row.lanes]
+    return ["" if end is None or (reads and not end.error) else f"{end.how} {end.error}" for end in ends]

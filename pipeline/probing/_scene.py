@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pipeline.probing._calls import Call, calls_of
@@ -283,6 +282,8 @@ def _tick(scene: Scene, happenings: list[_Happening], placed: Placed) -> None:
     scene.ticks = [Tick(0.0, 0.0)] if happenings else []
     times = list(zip([one.at for one in happenings], placed.xs, strict=True))
     start = happenings[0].at if happenings else 0.0
-    for (before, _), (at, x) in pairwise(times):
-        if at - before >= SAME_TIME:
+    last = start
+    for at, x in times:
+        if at - last >= SAME_TIME:
             scene.ticks.append(Tick(x, at - start))
+            last = at

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from pipeline.probing._probe import Probe
 
-WIDTH = 1100
+WIDTH = 920
 _TOP = 84.0
 _ROW, _SUBTITLE = 36.0, 14.0
 _STALL = 1.0  # seconds; a gap as long as that is shown as one that somebody waited for

@@ -527,3 +527,33 @@ def test_hostile_text_is_seen_as_what_it_is() -> None:
     svg = drawn(hostile(HOSTILE[0]), stages="all", width=2000)
     assert any("<script>alert(1)</script>" in tip for tip in tooltips(svg))
     assert "<script" not in svg
+
+
+def rows(seen: Probe) -> list[str]:
+    """The rows of the text picture: name and marbles, without spaces and blank columns."""
+    lines = str(seen).splitlines()
+    return [" ".join(line.split()[:2]).replace("─", "") for line in lines if line[:1].isalpha() and "   " in line]
+
+
+def test_a_row_that_ends_otherwise_stands_by_itself() -> None:
+    """Though it shows the same items as the one above, or none as that does."""
+    assert rows(played(Cold([]).pipe(decode(), message()))) == ["in |", "payloads() ✕"]
+    assert rows(played(Cold([1, 2, 3]).pipe(passed(), ops.take(2), passed()))) == ["in ii)", "in ii|"]
+
+
+def test_a_row_that_comes_later_stands_by_itself() -> None:
+    late = played(timed([b"1", b"2"]).pipe(passed(), ops.delay(2.0), passed()))
+    assert rows(late) == ["reads ●●|", "in ··|"]
+    assert "⋮" in str(late)
+
+
+def test_the_parts_of_one_stream_that_are_too_many_share_rows() -> None:
+    """So that what came of all of them is in sight."""
+    inner = played(Cold(range(30)).pipe(passed(), ops.flat_map(lambda n: Cold([n]).pipe(twice())), summed()))
+    assert [row.split()[0] for row in rows(inner)] == ["in", "in", "twice()", "in", "summed()"]
+    assert "left out" not in str(inner)
+
+
+def test_time_is_told_where_all_steps_are_short() -> None:
+    seen = played(timed([b"x"] * 300, every=0.0001).pipe(passed()))
+    assert len([text for text in texts(drawn(seen)) if re.fullmatch(r"\d+ ms", text)]) > 10
