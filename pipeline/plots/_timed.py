@@ -44,8 +44,14 @@ def timed(source: Source, *, stream: int = 1, decoder: Operator[bytes, Event] | 
         source = Recording.load(source)
     if isinstance(source, Recording):
         return _decoded(source, stream, decoder or decode())
-    pairs = source if isinstance(source, Iterable) else source.events
-    return [Timed(float(at), event) for at, event in pairs]
+    pairs = source if isinstance(source, Iterable) else getattr(source, "events", None)
+    try:
+        return [Timed(float(at), event) for at, event in pairs]  # type: ignore[union-attr]
+    except (TypeError, ValueError):
+        raise TypeError(
+            "a stream to look at is a recording, its path, an answer that was shown, or pairs (seconds, event); "
+            f"not {source!r:.80}"
+        ) from None
 
 
 def _decoded(recording: Recording, number: int, decoder: Operator[bytes, Event]) -> list[Timed]:

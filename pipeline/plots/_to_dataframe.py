@@ -32,12 +32,17 @@ def to_dataframe(*sources: Compared, library: Library | None = None, stream: int
         "stream": [name for name, _, _ in rows],
         "at": [at for _, at, _ in rows],
         "event": [type(event).__name__ for _, _, event in rows],
-        "choice": [getattr(event, "choice", None) for _, _, event in rows],
-        "call": [getattr(event, "key", None) for _, _, event in rows],
+        "choice": [_number(getattr(event, "choice", None)) for _, _, event in rows],
+        "call": [_number(getattr(event, "key", None)) for _, _, event in rows],
         "text": [text_of(event) for _, _, event in rows],
         "json": [msgspec.json.encode(event, enc_hook=repr).decode() for _, _, event in rows],
     }
     return _polars(columns) if _library(library) == "polars" else _pandas(columns)
+
+
+def _number(value: int | None) -> int | None:
+    """A number that a column can hold; of one that is larger, `json` tells."""
+    return value if value is None or abs(value) < 2**63 else None
 
 
 def _library(wanted: Library | None) -> Library:

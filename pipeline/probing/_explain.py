@@ -52,6 +52,8 @@ def explain(
     """
     if isinstance(what, Probe):
         return Explained(what)
+    if not isinstance(what, Observable):
+        raise TypeError(f"explain() takes a stream, which it runs, or a probe; not {what!r:.80}")
     seen = probe(timer=timer) if scheduler is None else probe(clock=scheduler, timer=timer)
     run = _Run()
     with seen:

@@ -41,8 +41,8 @@ class Marbles:
     ) -> None:
         if theme not in THEMES:
             raise ValueError(f'marbles(theme=…) is "auto", "light" or "dark", not {theme!r}')
-        if width is not None and width < 60:
-            raise ValueError(f"marbles(width=…) is a number of pixels, or of characters, of at least 60, not {width}")
+        if width is not None and not (isinstance(width, int) and width >= 60):  # type: ignore[redundant-expr]
+            raise ValueError(f"marbles(width=…) is a number of pixels, or of characters, of at least 60, not {width!r}")
         self._seen, self._width = seen, width
         self._theme: Theme = theme
         self._stages: Collection[str] | Literal["all"] | None = None

@@ -75,8 +75,12 @@ class Probe:
         self.clocks = Clocks(clock, timer)
         self.thread = Thread()
         self._left = ExitStack()
+        self._entered = False
 
     def __enter__(self) -> Self:
+        if self._entered:
+            raise RuntimeError("this probe looks on already: a second `with` inside its own would count all twice")
+        self._entered = True
         looking, own = current_spy(), _Scope(self, ())
         self._left.enter_context(watched_by(own if looking is None else Spies(looking, own)))
         return self
@@ -84,6 +88,7 @@ class Probe:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._entered = False
         self._left.close()
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,3 +56,9 @@ def test_what_a_restart_made_void_is_not_said() -> None:
     )
     assert [piece.text for piece in pieces] == ["a", "b"]
     assert between(pieces) == [(2.0, 2.5)]
+
+
+@pytest.mark.parametrize("source", [3, [TextDelta("x")], [("a", TextDelta("x"))], None])
+def test_what_is_no_stream_to_look_at_is_told(source: Any) -> None:
+    with pytest.raises(TypeError, match="is a recording, its path, an answer that was shown, or pairs"):
+        timed(source)

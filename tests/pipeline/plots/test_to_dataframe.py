@@ -70,3 +70,9 @@ def test_where_neither_is_it_says_so(monkeypatch) -> None:
 def test_another_library_is_refused() -> None:
     with pytest.raises(ValueError, match="'duckdb'"):
         to_dataframe(steady(), library="duckdb")  # type: ignore[arg-type]
+
+
+def test_a_number_too_large_for_a_column_is_in_the_json() -> None:
+    frame = to_dataframe([(0.0, TextDelta("x", 10**30))])
+    assert frame["choice"].to_list() == [None]
+    assert str(10**30) in frame["json"][0]

@@ -52,7 +52,7 @@ from operators import (
     watched_by,
 )
 from pipeline import decode, iterate, replay
-from pipeline.probing import Probe, probe
+from pipeline.probing import Probe, explain, probe
 from pipeline.probing._preview import SHOWN, preview
 from pipeline.probing._probe import STRANDS
 from pipeline.probing._seen import Lane, Strand
@@ -638,3 +638,20 @@ def test_an_operator_of_tool_calls_is_seen_in_a_fused_chain_and_under_a_schedule
     assert told[0] == told[1]
     assert isinstance(VirtualTimeScheduler(), object)
     assert isinstance(decode(), Operator)
+
+
+def test_a_probe_that_looks_on_cannot_be_entered_again() -> None:
+    with probe() as seen:
+        with pytest.raises(RuntimeError, match="looks on already"), seen:
+            pass
+        Cold([1]).pipe(passed()).subscribe(Seen())
+    with seen:
+        Cold([2]).pipe(passed()).subscribe(Seen())
+    assert len(chains(seen)) == 2
+
+
+def test_wrong_arguments_are_told() -> None:
+    with pytest.raises(TypeError, match="takes a stream, which it runs, or a probe; not 'x'"):
+        explain("x")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="of at least 60, not '90'"):
+        probe().marbles(width="90")  # type: ignore[arg-type]
