@@ -103,6 +103,7 @@ class _PlainPath(Detour[bytes, Event]):
         decoded, made = _decoder(key), _SAYS[key]
         of_calls = False  # it was a tool call's arguments
         calls: dict[object, _Call] = {}  # those that are open, and in which nothing was out of the ordinary
+        owing: dict[object, _Call] = {}  # those of which the chain has not seen all
 
         def on_next(read: bytes) -> None:
             nonlocal tail, between, line_ended
@@ -184,6 +185,7 @@ class _PlainPath(Detour[bytes, Event]):
                 forget(place)
                 return False
             if text:
+                owing[place] = call
                 call.owed.append(text)
                 call.size += len(text)
                 emit(ToolCallDelta(call.key, piece.index, call.id, "", text, choice.index))
@@ -193,13 +195,13 @@ class _PlainPath(Detour[bytes, Event]):
 
         def catch_up_on_calls() -> None:
             """Let the chain know the arguments that went past it."""
-            for place, call in calls.items():
-                if call.owed:
-                    came.known = True
-                    try:
-                        slowly(call.as_event(place))
-                    finally:
-                        came.known = False
+            came.known = True
+            try:
+                for place, call in owing.items():
+                    slowly(call.as_event(place))
+            finally:
+                came.known = False
+                owing.clear()
 
         def forget(place: object) -> None:
             plain.discard(place)
@@ -207,7 +209,7 @@ class _PlainPath(Detour[bytes, Event]):
 
         def by_the_chain(event: bytes) -> None:
             nonlocal key, decoded, made, of_calls
-            if calls:
+            if owing:
                 catch_up_on_calls()
             before = came.count
             slowly(event + b"\n\n" if event else b"\n")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
+from unittest import mock
 
 import pytest
 
@@ -19,7 +21,7 @@ from tests.pipeline.wire import LONG
 
 @pytest.fixture(scope="module")
 def _cells() -> Iterator[Cells]:
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, mock.patch.dict(os.environ):  # a kernel sets FORCE_COLOR, among others
         patch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")  # else it warns of debuggers
         made = Cells()
         try:
