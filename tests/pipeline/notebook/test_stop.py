@@ -28,7 +28,8 @@ def watching(cells, *said):
     def subscribe(observer, scheduler=None):
         observer.on_next(TextDelta("some"))
         for _ in range(500):
-            if len(set(comms) - before) == 2:  # the button and its layout
+            shown = any(WIDGET in m["content"].get("data", {}) for m in list(cells.messages))
+            if shown and len(set(comms) - before) == 2:  # the button and its layout
                 break
             left.wait(0.01)
         for one in said:
