@@ -16,22 +16,25 @@ from tests.pipeline.wire import LONG
 
 @pytest.fixture
 def at_once(monkeypatch):
+    """The button comes at once; set when it is shown."""
+    shown, show_it = threading.Event(), _stop.StopButton._show
+
+    def shows(button):
+        show_it(button)
+        shown.set()
+
     monkeypatch.setattr(_stop, "AFTER", 0)
+    monkeypatch.setattr(_stop.StopButton, "_show", shows)
+    return shown
 
 
-def watching(cells, *said):
+def watching(cells, shown, *said):
     """A stream in which, once the button is there, a view of it says all this."""
-    comms = cells.kernel.comm_manager.comms
-    before = set(comms)
     left = threading.Event()
 
     def subscribe(observer, scheduler=None):
         observer.on_next(TextDelta("some"))
-        for _ in range(500):
-            shown = any(WIDGET in m["content"].get("data", {}) for m in list(cells.messages))
-            if shown and len(set(comms) - before) == 2:  # the button and its layout
-                break
-            left.wait(0.01)
+        assert shown.wait(LONG)
         for one in said:
             cells.said(0, one)
         if not latest().ended:
@@ -42,7 +45,7 @@ def watching(cells, *said):
 
 
 def test_it_answers_a_view_that_asks_and_is_gone_with_the_stream(cells, at_once):
-    stream, _ = watching(cells, "here")
+    stream, _ = watching(cells, at_once, "here")
     shown = cells.run("answer = show(stream)", show=show, stream=stream)
     customs = [m["content"]["data"] for m in cells.messages if m["msg_type"] == "comm_msg"]
     assert {"method": "custom", "content": "heard"} in customs
@@ -53,7 +56,7 @@ def test_it_answers_a_view_that_asks_and_is_gone_with_the_stream(cells, at_once)
 
 
 def test_a_click_leaves_the_stream_and_the_cell_goes_on(cells, at_once):
-    stream, left = watching(cells, "here", "stop")
+    stream, left = watching(cells, at_once, "here", "stop")
     shown = cells.run("answer = show(stream)\nprint('on')", show=show, stream=stream)
     assert left.wait(LONG)
     assert shown[0].plain.startswith("some\n\n✂ stopped")
