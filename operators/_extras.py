@@ -55,12 +55,13 @@ def _lists(pieces: Sequence[list[Any]]) -> list[Any]:
     for piece in pieces:
         for item in piece:
             indexed = isinstance(item, dict) and item.get("index") is not None
-            entry = places.get(place := repr((item["index"], item.get("type")))) if indexed else None
+            place = repr((item["index"], item.get("type"))) if indexed else ""
+            entry = places.get(place)
             if entry is not None:
                 entry.append(item)
             else:
                 entries.append([item])
-                if indexed:
+                if place:
                     places[place] = entries[-1]
     return [_entry(items) if len(items) > 1 else items[0] for items in entries]
 
