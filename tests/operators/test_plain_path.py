@@ -178,6 +178,14 @@ def test_the_plain_path_of_calls_changes_nothing(events: list[bytes], cut: Any, 
     assert (type(fast.end), str(fast.end)) == (type(alone.end), str(alone.end))
 
 
+def test_a_read_that_is_one_event_without_text_says_nothing() -> None:
+    """Of an answer, and of a call."""
+    for said in ([PLAIN[0], PLAIN[0], PLAIN[2], PLAIN[1]], [OPENED, GROWS[0], piece(index=0, arguments=""), GROWS[1]]):
+        seen = RUN(said, with_plain_path(chain()), end=None)
+        assert seen.values == RUN(said, chain(), end=None).values
+        assert len(seen.values) == 4
+
+
 def test_what_the_chain_is_owed_is_bounded() -> None:
     """A long string in small pieces goes to it from time to time."""
     seen: list[bytes] = []
