@@ -202,8 +202,12 @@ def test_closing_tells_the_pages_and_frees_port_and_thread() -> None:
     page.close()
     page.close()
     assert time.monotonic() - began < 2
-    assert listening.event() == ("closed", "closed")
+    told = [listening.event()]
+    while told[-1][0] == "message":  # the first one may have been on its way
+        told.append(listening.event())
     listening.close()
+    assert told[-1] == ("closed", "closed")
+    assert len(told) < 3
     assert threading.active_count() == before
     with web(urlsplit(page.url).port or 0), pytest.raises(OSError, match=r"in use|only one usage"):
         web(urlsplit(page.url).port or 0)
