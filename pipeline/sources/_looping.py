@@ -238,7 +238,8 @@ class _Reading(Subscription):
 
     def _report(self, error: Exception) -> None:
         self._loop.call_exception_handler(
-            {"message": "a subscriber raised; its stream was closed", "exception": error, "task": self._task}
+            # without the task: from Python 3.12 on it would be told in that task's context, which is entered already
+            {"message": "a subscriber raised; its stream was closed", "exception": error}
         )
 
 
