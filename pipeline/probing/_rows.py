@@ -201,7 +201,7 @@ def _shows_the_same(row: Row, above: Row) -> bool:
         row.count == above.count
         and _says(row) == _says(above)
         and _ends(row, above) == _ends(above, above)
-        and all(abs(item.at - other.at) < SAME_TIME for item, other in zip(row.items, above.items, strict=True))
+        and all(abs(item.at - other.at) < SAME_TIME for item, other in zip(row.items, above.items, strict=False))
     )
 
 
