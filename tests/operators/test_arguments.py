@@ -436,6 +436,7 @@ def test_wrong_options_are_refused_at_the_call() -> None:
 # ---------------------------------------------------------------------------------------------- the cost
 
 
+@pytest.mark.slow
 def test_a_fragment_costs_the_same_at_the_end_as_at_the_start() -> None:
     for shape in ("items", "string"):
         assert min(growth(200_000, shape) for _ in range(3)) < 2  # what else the machine does comes and goes

@@ -13,6 +13,8 @@ from operators import arguments, message, think_tags
 from pipeline import decode
 from tests.support import WAYS, body_of, call, chunk, cuts
 
+pytestmark = pytest.mark.slow
+
 TIMES = 8
 MOST = 2.5
 """By how much an item of the long stream may be dearer: what is quadratic comes close to TIMES."""
