@@ -97,7 +97,7 @@ class _PlainPath(Detour[bytes, Event]):
         tail = b""  # of an event that has begun: nothing can come of it before its blank line
         between = False  # the chain has seen whole events only
         line_ended = False  # and if not, whether the last read ended a line
-        known = 0  # and how much had come out of it before
+        counted = 0  # and how much had come out of it before
         plain: set[object] = set()  # the choices for which the last one was plain, or the calls: choice and index
         key = "content"  # under which it said something
         decoded, made = _decoder(key), _SAYS[key]
@@ -111,6 +111,7 @@ class _PlainPath(Detour[bytes, Event]):
                 plain
                 and between
                 and not tail
+                and type(read) is bytes
                 and read[:7] == b"data: {"
                 and read[-2:] == b"\n\n"
                 and read.find(b"\n") == len(read) - 2 < SHALLOW
@@ -254,10 +255,10 @@ class _PlainPath(Detour[bytes, Event]):
             calls.clear()
 
         def let_go() -> None:
-            nonlocal tail, between, line_ended, known
+            nonlocal tail, between, line_ended, counted
             catch_up_on_calls()
             forget_all()
-            between, known = False, came.count
+            between, counted = False, came.count
             line_ended = tail[-1:] == b"\n"
             if tail:
                 held, tail = tail, b""
@@ -273,7 +274,7 @@ class _PlainPath(Detour[bytes, Event]):
             line_ended = first[-1:] == b"\n" and not blank
             between = bool(blank)
             slowly(first + blank)
-            if between and came.named and came.count == known + 1 and isinstance(came.last, ToolCallDelta):
+            if between and came.named and came.count == counted + 1 and isinstance(came.last, ToolCallDelta):
                 opened_or_grown((came.last.choice, came.last.index), came.last)
             return rest
 
@@ -316,15 +317,19 @@ class _Call:
         self._unread.append(text)
         if "}" not in text and "]" not in text:
             return False
+        self._read()
+        return self._depth.whole
+
+    def _read(self) -> None:
         self._depth.feed("".join(self._unread))
         self._unread.clear()
-        return self._depth.whole
 
     def as_event(self, place: Any) -> bytes:
         """All that is owed, which is nothing afterwards."""
         piece = {"index": place[1], "function": {"arguments": "".join(self.owed)}}
         self.owed.clear()
         self.size = 0
+        self._read()  # or it would be kept for as long as nothing is closed
         return b"data: %b\n\n" % _encode({"choices": [{"index": place[0], "delta": {"tool_calls": [piece]}}]})
 
 

@@ -14,6 +14,7 @@ from reactivex import Observable
 
 from operators import Event, StreamError
 from pipeline.sinks import console
+from pipeline.sinks._phrases import noted
 
 
 class JsonLines:
@@ -62,8 +63,7 @@ def show(stream: Observable[Event], *, as_json: bool, **options: Any) -> None:
 def complain(error: Exception) -> None:
     """Say on stderr what went wrong, in one line."""
     kind = f"{error.kind}: " if isinstance(error, StreamError) else ""
-    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-    sys.stderr.write(f"rxchat: {kind}{error}{notes}\n")
+    sys.stderr.write(f"rxchat: {kind}{error}{noted(error)}\n")
 
 
 def wrong(message: str) -> NoReturn:

@@ -45,8 +45,12 @@ def described(error: Exception) -> str:
         "request id": error.request_id,
     }
     details = "".join(f", {name} {value}" for name, value in known.items() if value is not None)
-    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
-    return "error: " + cut(redact_text(f"{error.message} ({error.kind}{details}){notes}"), ERROR_SHOWN)
+    return "error: " + cut(redact_text(f"{error.message} ({error.kind}{details}){noted(error)}"), ERROR_SHOWN)
+
+
+def noted(error: Exception) -> str:
+    """The notes of an error, as they go on after what it says."""
+    return "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
 
 
 def cut(text: str, length: int) -> str:

@@ -28,7 +28,7 @@ from operators import (
     tool_calls,
     watched_by,
 )
-from operators._plain_path import with_plain_path
+from operators._plain_path import _Call, with_plain_path
 from tests.support import COMPLETED, WAYS, Cold, Onlooker, Seen, Way, body_of, call, chunk, cut_at, cuts, identity
 
 RUN = WAYS[0].run
@@ -195,6 +195,15 @@ def test_what_the_chain_is_owed_is_bounded() -> None:
     assert max(map(len, seen)) < 66_000
 
 
+def test_of_a_call_that_goes_past_nothing_is_kept_but_what_is_owed() -> None:
+    call = _Call(0)
+    assert not call.would_be_whole('{"a":"')
+    call.owed.append('{"a":"')
+    call.as_event((0, 0))
+    assert (call.owed, call._unread) == ([], [])
+    assert call.would_be_whole('"}')
+
+
 def test_a_plain_event_does_not_wait_for_what_follows(each_way: Way) -> None:
     """It is there as soon as its blank line is, byte by byte and read by read."""
     body = [*PLAIN[:2], *PLAIN[:2]]
@@ -225,8 +234,10 @@ def test_it_goes_past_the_chain() -> None:
 
 
 def test_reads_that_are_no_bytes_are_left_to_the_chain() -> None:
-    """It takes bytearrays, and says what is wrong with text."""
-    assert RUN([bytearray(read) for read in PLAIN], with_plain_path(chain()), end=None).values[1] == TextDelta("a")
+    """It takes other kinds of bytes, at any time, and says what is wrong with text."""
+    for kind in (bytearray, memoryview):
+        reads = [*PLAIN[:1] * 3, *[kind(read) for read in PLAIN]]
+        assert RUN(reads, with_plain_path(chain()), end=None).values[1:5] == [TextDelta("a")] * 4
     assert isinstance(RUN(["data: x"], with_plain_path(chain())).end, TypeError)
 
 
