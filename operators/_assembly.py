@@ -26,27 +26,24 @@ from operators._extras import Extras
 
 
 class _Choice:
-    __slots__ = (
-        "annotations",
-        "audio",
-        "calls",
-        "content",
-        "extras",
-        "finish_reason",
-        "reasoning",
-        "refusal",
-        "refusals",
-        "role",
-        "text",
-    )
+    """What one has said. Most say nothing but text, so the rest is made when something comes for it."""
+
+    __slots__ = ("calls", "finish_reason", "rare", "reasoning", "role", "text")
 
     def __init__(self) -> None:
         self.role = "assistant"
         self.text: list[str] = []
         self.reasoning: list[str] = []
-        self.refusal: list[str] = []
-        self.calls = CallFold()
         self.finish_reason: str | None = None
+        self.calls: CallFold | None = None
+        self.rare: _Rare | None = None
+
+
+class _Rare:
+    __slots__ = ("annotations", "audio", "content", "extras", "refusal", "refusals")
+
+    def __init__(self) -> None:
+        self.refusal: list[str] = []
         self.content: list[Any] = []  # log probabilities of the text
         self.refusals: list[Any] = []  # and of the refusal
         self.annotations: list[Any] = []
@@ -69,18 +66,18 @@ class Assembly:
     def add(self, event: Event) -> None:
         """Take an event in. A new round or a restart begins afresh; what belongs to no message is passed over."""
         if isinstance(event, TextDelta):
-            self._choice(event.choice).text.append(event.text)
+            (self._choices.get(event.choice) or self._choice(event.choice)).text.append(event.text)
         elif isinstance(event, ToolCallDelta):
-            self._choice(event.choice).calls.add(event)
+            self._calls(event.choice).add(event)
         elif isinstance(event, ReasoningDelta):
             choice = self._choice(event.choice)
             choice.reasoning.append(event.text)
             if event.extra:
-                choice.extras.add(event.extra)
+                self._rare(event.choice).extras.add(event.extra)
         elif isinstance(event, LogprobsDelta):
-            choice = self._choice(event.choice)
-            choice.content.extend(event.content or ())
-            choice.refusals.extend(event.refusal or ())
+            rare = self._rare(event.choice)
+            rare.content.extend(event.content or ())
+            rare.refusals.extend(event.refusal or ())
         elif isinstance(event, Started):
             self._choice(event.choice).role = event.role
             self._id, self._model = self._id or event.id, self._model or event.model
@@ -90,13 +87,13 @@ class Assembly:
         elif isinstance(event, Usage):
             self._usage = event
         elif isinstance(event, RefusalDelta):
-            self._choice(event.choice).refusal.append(event.text)
+            self._rare(event.choice).refusal.append(event.text)
         elif isinstance(event, ToolCall):
-            self._choice(event.choice).calls.given[event.key] = event
+            self._calls(event.choice).given[event.key] = event
         elif isinstance(event, AudioDelta):
-            self._choice(event.choice).audio.append(event)
+            self._rare(event.choice).audio.append(event)
         elif isinstance(event, AnnotationDelta):
-            self._choice(event.choice).annotations.extend(event.annotations)
+            self._rare(event.choice).annotations.extend(event.annotations)
         elif isinstance(event, (RoundStarted, Restarted)):
             self._clear()
 
@@ -106,6 +103,18 @@ class Assembly:
             choice = self._choices[number] = _Choice()
         return choice
 
+    def _calls(self, number: int) -> CallFold:
+        choice = self._choice(number)
+        if choice.calls is None:
+            choice.calls = CallFold()
+        return choice.calls
+
+    def _rare(self, number: int) -> _Rare:
+        choice = self._choice(number)
+        if choice.rare is None:
+            choice.rare = _Rare()
+        return choice.rare
+
     def messages(self, *, ended: bool) -> tuple[Message, ...]:
         """One Message a choice, in choice order; no tool call is complete unless the stream has `ended` well."""
         if not self._choices and self._usage is not None:
@@ -113,23 +122,24 @@ class Assembly:
         return tuple(self._message(number, choice, ended=ended) for number, choice in sorted(self._choices.items()))
 
     def _message(self, number: int, choice: _Choice, *, ended: bool) -> Message:
+        calls, rare = choice.calls or CallFold(), choice.rare or _Rare()
         return Message(
             choice=number,
             role=choice.role,
             text=_joined(choice.text),
             reasoning=_joined(choice.reasoning),
-            refusal=_joined(choice.refusal),
-            tool_calls=tuple(choice.calls.wholes(self._id, choice.finish_reason, ended=ended)),
+            refusal=_joined(rare.refusal),
+            tool_calls=tuple(calls.wholes(self._id, choice.finish_reason, ended=ended)),
             finish_reason=choice.finish_reason,
             usage=self._usage,
             id=self._id,
             model=self._model,
-            logprobs=LogprobsDelta(list(choice.content) or None, list(choice.refusals) or None, number)
-            if choice.content or choice.refusals
+            logprobs=LogprobsDelta(list(rare.content) or None, list(rare.refusals) or None, number)
+            if rare.content or rare.refusals
             else None,
-            annotations=tuple(choice.annotations),
-            audio=_whole_audio(choice.audio, number),
-            extra=choice.extras.merged(),
+            annotations=tuple(rare.annotations),
+            audio=_whole_audio(rare.audio, number),
+            extra=rare.extras.merged(),
         )
 
 

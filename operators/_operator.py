@@ -20,17 +20,18 @@ import functools
 import inspect
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from reactivex import Observable, abc
 from reactivex.scheduler import CurrentThreadScheduler
 
 from operators._leavable import Leavable
-from operators._run import Kernel, Run, Step, _Out
+from operators._run import Kernel, Run, Step
 from operators._spy import Spy, current_spy
 
 A = TypeVar("A")
+A_contra = TypeVar("A_contra", contravariant=True)
 B = TypeVar("B")
 C = TypeVar("C")
 T = TypeVar("T")
@@ -68,7 +69,7 @@ class Operator(Generic[A, B]):
 
     __slots__ = ("kernels", "names")
 
-    def __init__(self, names: tuple[str, ...], kernels: tuple[Kernel, ...]) -> None:
+    def __init__(self, names: tuple[str, ...], kernels: tuple[Kernel | Detour[Any, Any], ...]) -> None:
         self.names, self.kernels = names, kernels
 
     def __call__(self, source: Observable[A]) -> Observable[B]:
@@ -86,37 +87,71 @@ class Operator(Generic[A, B]):
         return Operator(self.names + below.names, self.kernels + below.kernels)
 
     def __repr__(self) -> str:
-        return " | ".join(name for name in self.names if name)
+        return " | ".join(self.names)
+
+
+class Forking(Out[B], Protocol[A_contra, B]):
+    """Where the stage above a chain writes: past it, or, once that has begun, into it."""
+
+    def begin(self, kernels: tuple[Kernel, ...], on_next: Callable[[B], None], /) -> Callable[[A_contra], None]:
+        """Set the chain up, once. What comes out of it goes to `on_next`; gives what takes values into it."""
+        ...
 
 
 class Detour(ABC, Generic[A, B]):
-    """Two stages around a chain, by which values can pass the chain by. Whoever looks on is shown the chain alone."""
+    """A stage above a chain by which values can go past it. Whoever looks on is shown the chain alone."""
+
+    def __init__(self, chain: Operator[A, B]) -> None:
+        self.names, self.kernels = _alone(chain.names, chain.kernels)
+        self.name = " | ".join(self.names)
 
     @abstractmethod
-    def front(self, out: Out[A]) -> Stage[A]:
-        """The kernel above the chain."""
+    def front(self, out: Forking[A, B]) -> Stage[A]:
+        """The kernel above the chain, which is set up when this one calls `out.begin(self.kernels, …)`.
 
-    @abstractmethod
-    def behind(self, out: Out[B]) -> Stage[B]:
-        """The kernel below the chain. It is set up before the one above, as all kernels are from the last one up."""
+        The chain sees the end of the stream if it has begun by then, which this one can still do when it sees it.
+        """
 
-    def meet(self, out: Out[Any], shared: T) -> T:
-        """Leave something of this subscription for the kernel above to find."""
-        cast(_Out, out).run.shared[self] = shared
-        return shared
+    def as_operator(self) -> Operator[A, B]:
+        return Operator((self.name,), (self,))
 
-    def met(self, out: Out[Any]) -> Any:
-        """What the kernel below has left; None if it is not in the same subscription, as something stands in between."""
-        return cast(_Out, out).run.shared.pop(self, None)
 
-    def around(self, chain: Operator[A, B]) -> Operator[A, B]:
-        return Operator(("", *chain.names, ""), (self.front, *chain.kernels, self.behind))
+_Found: TypeAlias = list[tuple[tuple[str, ...], tuple[T, ...]]]
+
+
+def _alone(
+    names: Iterable[str], kernels: Iterable[Kernel | Detour[Any, Any]]
+) -> tuple[tuple[str, ...], tuple[Kernel, ...]]:
+    """The stages, with the chains of detours in their places."""
+    found: _Found[Kernel] = []
+    for name, kernel in zip(names, kernels, strict=True):
+        found.append((kernel.names, kernel.kernels) if isinstance(kernel, Detour) else ((name,), (kernel,)))
+    return _flat(found)
+
+
+def _with_detours(
+    names: Iterable[str], kernels: Iterable[Kernel | Detour[Any, Any]]
+) -> tuple[tuple[str, ...], tuple[Kernel | None, ...]]:
+    """The stages, with what stands above a chain, and places for the chain."""
+    found: _Found[Kernel | None] = []
+    for name, kernel in zip(names, kernels, strict=True):
+        if isinstance(kernel, Detour):
+            found.append(((kernel.name, *kernel.names), (kernel.front, *(None for _ in kernel.kernels))))
+        else:
+            found.append(((name,), (kernel,)))
+    return _flat(found)
+
+
+def _flat(found: _Found[T]) -> tuple[tuple[str, ...], tuple[T, ...]]:
+    return tuple(name for names, _ in found for name in names), tuple(one for _, kernels in found for one in kernels)
 
 
 class Fused(Leavable[T]):
     """An Observable with stages of ours at its end. Another one of ours joins them; a stock operator ends the run."""
 
-    def __init__(self, source: Observable[Any], names: tuple[str, ...], kernels: tuple[Kernel, ...]) -> None:
+    def __init__(
+        self, source: Observable[Any], names: tuple[str, ...], kernels: tuple[Kernel | Detour[Any, Any], ...]
+    ) -> None:
         super().__init__()
         self.source, self.names, self.kernels = source, names, kernels
 
@@ -133,11 +168,10 @@ class Fused(Leavable[T]):
             observer = cast(abc.ObserverBase[T], on_next)
             on_next, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
         run = Run(on_error or _raise, on_completed or _nothing, scheduler)
-        names, kernels = self.names, self.kernels
-        if "" in names and current_spy() is not None:  # the stages of a detour have no name
-            named = [(name, kernel) for name, kernel in zip(names, kernels, strict=True) if name]
-            names, kernels = tuple(name for name, _ in named), tuple(kernel for _, kernel in named)
-        start = functools.partial(run.start, self.source, names, kernels, cast(Step, on_next or _nothing))
+        stages = _with_detours if current_spy() is None else _alone
+        start = functools.partial(
+            run.start, self.source, *stages(self.names, self.kernels), cast(Step, on_next or _nothing)
+        )
         on_trampoline(start)
         if run.raised is not None:  # by the subscriber, and a source that ran on the trampoline has eaten it
             raise run.raised

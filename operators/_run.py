@@ -10,6 +10,9 @@ upstream runs through all stages with no plumbing between them. Every end is tol
   subscriber turns into `_Stop`.
 - the subscriber's own error, as `_Raised`, which the producer gets.
 
+Stages may wait to be set up until the one above them needs them (a detour's, which most streams never need): the ends
+pass them by, unless that one sets them up first.
+
 A stage is closed when its step has been left for good; those whose step was not running are closed at the end, by whoever
 runs or, if nobody does, by the dispose. Upstream is released when the stream has ended: finished where a stage ended it,
 disposed otherwise.
@@ -56,7 +59,10 @@ class _Out:
         return self.run.now()
 
     def watch(self, spy: Spy) -> None:
-        self.run.watchers.append(spy)
+        self.run.watchers += (spy,)
+
+    def begin(self, kernels: Sequence[Kernel], on_next: Step) -> Step:
+        return self.run.begin(self._position, kernels, on_next)
 
 
 class Run(abc.DisposableBase):
@@ -77,7 +83,6 @@ class Run(abc.DisposableBase):
         "_stopped",
         "_upstream",
         "raised",
-        "shared",
         "watchers",
     )
 
@@ -95,13 +100,14 @@ class Run(abc.DisposableBase):
         self.raised: Exception | None = None  # what the subscriber raised
         self._lanes: Lanes | None = None
         self._redact: Callable[[Exception | None], None] = _ignore
-        self.watchers: list[Spy] = []  # spies that stages of this chain have set on what is above it
-        self.shared: dict[object, Any] = {}  # what a stage leaves for another one of the same subscription
+        self.watchers: tuple[Spy, ...] = ()  # spies that stages of this chain have set on what is above it
 
     # ------------------------------------------------------------------------------------------------ the start
 
-    def start(self, source: Observable[Any], names: Sequence[str], kernels: Sequence[Kernel], on_next: Step) -> None:
-        """Fold the kernels, from the subscriber up, and subscribe to the source."""
+    def start(
+        self, source: Observable[Any], names: Sequence[str], kernels: Sequence[Kernel | None], on_next: Step
+    ) -> None:
+        """Fold the kernels, from the subscriber up, and subscribe to the source. None is a place for one that is set up later."""
         self._redact = getattr(source, "redact", _ignore)  # of a source that has secrets
         spy = current_spy()
         self._lanes = lanes = spy.chain(tuple(names)) if spy is not None else None
@@ -110,9 +116,12 @@ class Run(abc.DisposableBase):
         self._first = step = self._to_subscriber(on_next)
         try:
             for position in reversed(range(len(kernels))):
+                kernel = kernels[position]
+                if kernel is None:
+                    continue
                 if lanes is not None:
                     step = self._lane(lanes, position + 1, step)
-                step = self._edge(self._set_up(kernels[position], position, step), position)
+                step = self._edge(self._set_up(kernel, position, step), position)
         except _Stop:
             self._close()
             return
@@ -121,6 +130,13 @@ class Run(abc.DisposableBase):
             raise left.error from None
         self._first = self._lane(lanes, 0, step) if lanes is not None else step
         self._subscribe(source, lanes, spy)
+
+    def begin(self, position: int, kernels: Sequence[Kernel], on_next: Step) -> Step:
+        """Set up the stages in the places below this one, the last of which writes to `on_next`; gives the step of the first."""
+        step = on_next
+        for place, kernel in reversed(list(enumerate(kernels, position + 1))):
+            step = self._edge(self._set_up(kernel, place, step), place)
+        return step
 
     def _set_up(self, kernel: Kernel, position: int, on_next: Step) -> Step:
         must = f"{self._names[position]} must yield its step, a function of one value"

@@ -157,6 +157,9 @@ current_spy = _spy.get
 @contextmanager
 def watched_by(spy: Spy | None) -> Iterator[None]:
     """Subscriptions made inside, and those that they make later, are seen by `spy`; None: by nobody."""
+    if spy is _spy.get():  # most often None: what begins in here keeps a context, which would be one more
+        yield
+        return
     token = _spy.set(spy)
     try:
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import time
 from collections.abc import Mapping
@@ -14,13 +15,14 @@ from operators import Event, Operator
 from pipeline.chat._decode import chain
 from pipeline.chat._patience import Patience, patient
 from pipeline.chat._retry import Attempts, Retry
-from pipeline.chat._story import Story, kept, led_by_started
+from pipeline.chat._story import Story, told
 from pipeline.sources._http import Client, endpoint, has_own_timeouts, is_async, request
 from pipeline.sources._timeouts import Timeouts
 
 OPENAI = "https://api.openai.com/v1"
 _DEFAULT_TIMEOUTS = Timeouts()
 _DEFAULT_RETRY = Retry()
+_chain = functools.lru_cache(maxsize=8)(chain)
 
 
 def completion(
@@ -66,30 +68,49 @@ def completion(
             raise ValueError(
                 f"the header {name} has characters that no header can have; is there a line break in it, or in api_key?"
             )
-    looping = client is not None and is_async(client)
-    limits = None if timeouts is _DEFAULT_TIMEOUTS and client is not None and has_own_timeouts(client) else timeouts
-    sent = {**body, "stream": True}
-    choices = body.get("n")
+    keep_limits = timeouts is _DEFAULT_TIMEOUTS and client is not None and has_own_timeouts(client)
+    limits = None if keep_limits else timeouts
+    attempt = _Attempt(url, {**body, "stream": True}, sent_headers, client, limits, decoder, until)
+    return Attempts(attempt, retry, looping=attempt.looping, until=until)
 
-    def attempt(_number: int) -> Observable[Event]:
+
+class _Attempt:
+    """Makes the stream of one attempt, of which many can be waiting at once: so it is small."""
+
+    __slots__ = ("_body", "_client", "_decoder", "_headers", "_limits", "_until", "_url", "looping")
+
+    def __init__(
+        self,
+        url: str,
+        body: dict[str, Any],
+        headers: dict[str, str],
+        client: Client | None,
+        limits: Timeouts | None,
+        decoder: Operator[bytes, Event] | None,
+        until: float | None,
+    ) -> None:
+        self._url, self._body, self._headers, self._client = url, body, headers, client
+        self._limits, self._decoder, self._until = limits, decoder, until
+        self.looping = client is not None and is_async(client)
+
+    def __call__(self, _number: int) -> Observable[Event]:
+        limits, until = self._limits, self._until
         story = Story()
         watched = until is not None or (limits and (limits.first_content or limits.idle_content))
-        patience = Patience(limits or Timeouts(), until, looping=looping) if watched else None
-        reads = request(
-            url,
-            json=sent,
-            headers=sent_headers,
-            client=client,
+        patience = Patience(limits or Timeouts(), until, looping=self.looping) if watched else None
+        choices = self._body.get("n")
+        events = request(
+            self._url,
+            json=self._body,
+            headers=self._headers,
+            client=self._client,
             timeouts=limits and _within(limits, until),
             on_response=story.answered,
             guard=patience,
-        )
-        events = reads.pipe(decoder or chain(choices=choices if isinstance(choices, int) else 1))
+        ).pipe(self._decoder or _chain(choices=choices if isinstance(choices, int) else 1))
         if patience is not None:
             events = events.pipe(patient(patience))
-        return events.pipe(kept(story), led_by_started())
-
-    return Attempts(attempt, retry, looping=looping, until=until)
+        return events.pipe(told(story))
 
 
 def _within(limits: Timeouts, until: float | None) -> Timeouts:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from msgspec import Struct
 from reactivex import Observable, abc
-from reactivex.disposable import SerialDisposable, SingleAssignmentDisposable
 from reactivex.internal import default_error, noop
 from reactivex.scheduler import VirtualTimeScheduler
 from tenacity import RetryCallState, wait_random_exponential
@@ -114,9 +113,11 @@ class Attempts(Leavable[Event]):
 class _Wait:
     """Waits on what the stream runs on: virtual time, a gate, an event loop, or the thread itself."""
 
+    __slots__ = ("_left", "_looping", "_scheduler", "_timer")
+
     def __init__(self, scheduler: abc.SchedulerBase | None, *, looping: bool) -> None:
         self._scheduler, self._looping = scheduler, looping
-        self._left = threading.Event()
+        self._left = None if looping else threading.Event()
         self._timer: Any = None
 
     def then(self, seconds: float, action: Callable[[], None]) -> None:
@@ -124,18 +125,35 @@ class _Wait:
             self._looping and isinstance(self._scheduler, Gate)
         ):
             self._timer = self._scheduler.schedule_relative(seconds, lambda *_: action())
-        elif self._looping:
+        elif self._left is None:
             self._timer = asyncio.get_running_loop().call_later(seconds, action)
         elif not self._left.wait(seconds):
             action()
 
     def leave(self) -> None:
-        self._left.set()
+        if self._left is not None:
+            self._left.set()
         if self._timer is not None:
             (self._timer.dispose if hasattr(self._timer, "dispose") else self._timer.cancel)()
 
 
 class _Trying(abc.DisposableBase):
+    __slots__ = (
+        "_attempt",
+        "_current",
+        "_left",
+        "_number",
+        "_on_completed",
+        "_on_error",
+        "_on_next",
+        "_retry",
+        "_scheduler",
+        "_spy",
+        "_until",
+        "_visible",
+        "_wait",
+    )
+
     def __init__(
         self,
         attempt: Callable[[int], Observable[Event]],
@@ -151,18 +169,20 @@ class _Trying(abc.DisposableBase):
         self._on_next, self._on_error, self._on_completed = on_next, on_error, on_completed
         spy = current_spy()
         self._spy = spy and spy.scope("stream", next(_streams))
-        self._current = SerialDisposable()
+        self._current: abc.DisposableBase | None = None
         self._number = 0
         self._visible = self._left = False
 
     def begin(self) -> None:
-        self._number += 1
-        with watched_by(self._spy and self._spy.scope("attempt", self._number)):
-            subscription = SingleAssignmentDisposable()
-            self._current.disposable = subscription
-            subscription.disposable = self._attempt(self._number).subscribe(
+        self._number = number = self._number + 1
+        with watched_by(self._spy and self._spy.scope("attempt", number)):
+            subscription = self._attempt(number).subscribe(
                 self._receive, under(self._spy, self._failed), self._on_completed, scheduler=self._scheduler
             )
+        if number == self._number:  # else it has ended, and been tried again, while it was subscribed
+            self._current = subscription
+        if self._left:  # looked at last, for a dispose may come from another thread at any time
+            subscription.dispose()
 
     def _receive(self, event: Event) -> None:
         if not self._visible and not isinstance(event, _INVISIBLE):
@@ -197,7 +217,8 @@ class _Trying(abc.DisposableBase):
     def dispose(self) -> None:
         self._left = True
         self._wait.leave()
-        self._current.dispose()
+        if self._current is not None:
+            self._current.dispose()
 
 
 def _no_time_left(wait: float, error: Exception) -> LimitExceeded:

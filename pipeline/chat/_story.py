@@ -10,6 +10,8 @@ from pipeline.sources._http_errors import describe
 class Story:
     """The head of the response of one attempt."""
 
+    __slots__ = ("headers", "status")
+
     def __init__(self) -> None:
         self.status: int | None = None
         self.headers: dict[str, str] = {}
@@ -27,30 +29,15 @@ class Story:
 
 
 @operator
-def kept(out: Out[Event], story: Story) -> Stage[Event]:
-    """Event → Event: keeps what passes as fragments, and completes an error with it."""
+def told(out: Out[Event], story: Story) -> Stage[Event]:
+    """Event → Event: what one attempt tells. Started is held back until something else comes, so that an attempt that fails
+    first leaves no trace; all is kept, as fragments, and completes an error."""
     assembly = Assembly()
     add = assembly.add
-
-    def on_next(event: Event) -> None:
-        add(event)
-        out.on_next(event)
-
-    try:
-        yield on_next
-    except StreamError as error:
-        error.partial = error.partial or assembly.messages(ended=False)
-        story.complete(error)
-        raise
-
-
-@operator
-def led_by_started(out: Out[Event]) -> Stage[Event]:
-    """Event → Event: holds Started back until something else comes, so that an attempt that fails first leaves no trace."""
     held: list[Event] | None = []
 
     def on_next(event: Event) -> None:
-        nonlocal held
+        add(event)
         if held is not None:
             if isinstance(event, Started):
                 held.append(event)
@@ -64,5 +51,10 @@ def led_by_started(out: Out[Event]) -> Stage[Event]:
         for started in first:
             out.on_next(started)
 
-    yield on_next
+    try:
+        yield on_next
+    except StreamError as error:
+        error.partial = error.partial or assembly.messages(ended=False)
+        story.complete(error)
+        raise
     let_go()

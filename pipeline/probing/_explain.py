@@ -226,7 +226,7 @@ def _merged(many: Sequence[Quantiles]) -> Quantiles:
         merged.count += one.count
         merged.smallest, merged.largest = min(merged.smallest, one.smallest), max(merged.largest, one.largest)
         merged._zeros += one._zeros  # noqa: SLF001
-        for bucket, count in one._buckets.items():  # noqa: SLF001
+        for bucket, count in list(one._buckets.items()):  # noqa: SLF001 - a copy, as it may grow in another thread
             merged._buckets[bucket] = merged._buckets.get(bucket, 0) + count  # noqa: SLF001
     return merged
 

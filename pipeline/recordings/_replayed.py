@@ -94,6 +94,7 @@ class _Body:
     """The reads, each when it is due; waiting blocks the thread."""
 
     phase: str | None = None
+    idle: float | None = None
     client = None
 
     def __init__(self, reads: Sequence[RecordedRead], end: RecordedEnd, rate: float) -> None:

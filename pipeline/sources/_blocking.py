@@ -31,6 +31,11 @@ class Body(Protocol):
         ...
 
     @property
+    def idle(self) -> float | None:
+        """Seconds without a read after which it raises, where that is known."""
+        ...
+
+    @property
     def client(self) -> object:
         """What will use its connection again when it was read to its end; None if nothing will."""
         ...
@@ -128,7 +133,7 @@ class _Reading(Subscription):
                 read = next(reads, None)
             error = self._broken
         except Exception as failure:
-            error = self._broken or as_stream_error(failure, self._body.phase)
+            error = self._broken or as_stream_error(failure, self._body.phase, self._body.idle)
         finally:
             self._waiting = False
         if guard is not None:

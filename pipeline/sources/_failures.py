@@ -21,8 +21,10 @@ _LIMITS = {"ConnectTimeout": "connect", "PoolTimeout": "pool", "WriteTimeout": "
 _GARBLED = frozenset({"DecodingError", "ContentDecodingError", "DecodeError"})
 
 
-def as_stream_error(error: Exception, phase: str | None = None) -> Exception:
+def as_stream_error(error: Exception, phase: str | None = None, idle: float | None = None) -> Exception:
     """The error that a client's exception stands for, with it as the cause; any other exception as it is.
+
+    `idle` is the limit in seconds that a read between two others ran into, if it ran into one.
 
     Known by the names of its classes, so that it is the same for httpx, httpx2, requests, aiohttp and the standard
     library, and none of them needs to be imported.
@@ -43,7 +45,8 @@ def as_stream_error(error: Exception, phase: str | None = None) -> Exception:
     if names & _TIMEOUT:
         limit = next((limit for name, limit in _LIMITS.items() if name in names), "read")
         phase = "connect" if limit in {"connect", "pool"} else phase
-        found = timeout = StreamTimeout(_timed_out(limit, phase, _seconds(error, limit), said))
+        seconds = _seconds(error, limit) or (idle if phase == "idle" else None)
+        found = timeout = StreamTimeout(_timed_out(limit, phase, seconds, said))
         timeout.phase = phase
     elif names & _GARBLED:
         found = ProtocolError(f"the body cannot be decompressed: {said}")

@@ -87,12 +87,14 @@ def request(
         raise TypeError(f"client is an httpx.Client or httpx.AsyncClient (or httpx2's), not {type(use).__name__}")
     what = _Asked(url, json, method, dict(headers or {}), use, timeouts, on_response)
     if is_async(use):
-        return LoopingSource(lambda: _AsyncBody(what), guard, what.secrets)
-    return BlockingSource(lambda: _BlockingBody(what), guard, what.secrets)
+        return LoopingSource(functools.partial(_AsyncBody, what), guard, what.secrets)
+    return BlockingSource(functools.partial(_BlockingBody, what), guard, what.secrets)
 
 
 class _Asked:
     """A request to be, the same for each subscription."""
+
+    __slots__ = ("client", "headers", "json", "method", "on_response", "secrets", "timeouts", "url")
 
     def __init__(
         self,
@@ -110,16 +112,15 @@ class _Asked:
 
     def build(self, spy: Spy | None, **extensions: Any) -> tuple[Any, dict[str, Any]]:
         """The client's request, and its timeouts as the transport looks them up: "read" is changed after the headers."""
-        limits = self.timeouts and self.timeouts.as_extension()
-        if limits:
-            extensions["timeout"] = limits
+        if self.timeouts is not None:
+            extensions["timeout"] = self.timeouts.as_extension()
         built = self.client.build_request(
             self.method, self.url, json=self.json, headers=self.headers, extensions=extensions
         )
         if spy is not None:
             spy.secrets(secrets_of(str(built.url), header_map(built.headers)))
             spy.request(self.method, redact_url(str(built.url)), redact_headers(header_map(built.headers)), self.json)
-        return built, limits or {}
+        return built, getattr(built, "extensions", {}).get("timeout", {})
 
     def answered(self, response: Any, spy: Spy | None) -> bool:
         """Tell of the head of a response; True if its body is a stream."""
@@ -132,7 +133,7 @@ class _Asked:
 
 
 def _is_raw(response: Any) -> bool:
-    """Nothing to decompress, and not there already, as a mocked response is: so it can be read the cheaper way."""
+    """Nothing to decompress, and not there already, as a mocked response is: so its stream can be read as it is."""
     return "content-encoding" not in response.headers and not response.is_stream_consumed
 
 
@@ -148,6 +149,7 @@ _STEPS = (
 class _BlockingBody:
     def __init__(self, asked: _Asked) -> None:
         self.phase: str | None = "first"
+        self.idle: float | None = None
         self.client = asked.client
         self._asked = asked
         self._response: Any = None
@@ -160,7 +162,8 @@ class _BlockingBody:
         self.phase = "idle"
         if asked.timeouts is not None:
             limits["read"] = asked.timeouts.idle
-        reads: Iterator[bytes] = response.iter_raw() if _is_raw(response) else response.iter_bytes()
+        self.idle = limits.get("read")
+        reads: Iterator[bytes] = iter(response.stream if _is_raw(response) else response.iter_bytes())
         if not asked.answered(response, spy):
             raise http_error(response.status_code, header_map(response.headers), start_of(reads))
         return reads
@@ -206,10 +209,12 @@ class _BlockingBody:
 
 
 class _AsyncBody:
+    __slots__ = ("_asked", "_response", "client", "idle", "phase")
+
     def __init__(self, asked: _Asked) -> None:
         self.phase: str | None = "first"
         self.client = asked.client
-        self.idle = asked.timeouts.idle if asked.timeouts is not None else None
+        self.idle: float | None = None
         self._asked = asked
         self._response: Any = None
 
@@ -220,9 +225,11 @@ class _AsyncBody:
         self.phase = "idle"
         if asked.timeouts is not None:
             limits["read"] = asked.timeouts.idle
-        reads: AsyncIterator[bytes] = response.aiter_raw() if _is_raw(response) else response.aiter_bytes()
+        reads: AsyncIterator[bytes] = aiter(response.stream if _is_raw(response) else response.aiter_bytes())
         if not asked.answered(response, spy):
             raise http_error(response.status_code, header_map(response.headers), await start_of_async(reads))
+        # Whoever reads has one timer for all reads; the client would make one, and a scope, for each.
+        self.idle, limits["read"] = limits.get("read"), None
         return reads
 
     async def close(self) -> None:

@@ -69,6 +69,22 @@ class LoopingSource(Source):
 
 
 class _Reading(Subscription):
+    __slots__ = (
+        "_body",
+        "_broken",
+        "_finishing",
+        "_gate",
+        "_guard",
+        "_left",
+        "_loop",
+        "_observer",
+        "_opened",
+        "_scope",
+        "_since",
+        "_task",
+        "_timer",
+    )
+
     def __init__(
         self,
         body: AsyncBody,
@@ -105,7 +121,7 @@ class _Reading(Subscription):
             self._left = True
             self._report(raised.error)
         except Exception as failure:
-            error = as_stream_error(failure, self._body.phase)
+            error = as_stream_error(failure, self._body.phase, self._body.idle)
         finally:
             if self._timer is not None:
                 self._timer.cancel()

@@ -90,6 +90,7 @@ class _Opened:
     """An iterator as a body."""
 
     phase = "idle"
+    idle = None
     client = None
 
     def __init__(self, begin: Callable[[], Iterator[bytes]]) -> None:
@@ -154,6 +155,7 @@ def _status(response: Any) -> int:
 
 class _BlockingResponse:
     phase = "idle"
+    idle = None
 
     def __init__(self, response: Any) -> None:
         self._response = self.client = response

@@ -14,6 +14,7 @@ from pipeline.sources._blocking import BlockingSource
 
 class _Replayed:
     phase = None
+    idle = None
     client = None
 
     def __init__(self, reads: Iterable[bytes]) -> None:

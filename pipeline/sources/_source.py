@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from abc import abstractmethod
 from collections.abc import Callable
@@ -26,10 +27,15 @@ class Observer(NamedTuple):
     """The three callbacks of a subscriber, with the spy in force while they run."""
 
     on_next: Callable[[bytes], None]
-    on_error: Callable[[Exception], None]
+    tell_error: Callable[[Exception], None]
     on_completed: Callable[[], None]
     spy: Spy | None
     redact: Callable[[Exception | None], None]
+
+    def on_error(self, error: Exception) -> None:
+        """Hand the error on, without the secrets that the source has."""
+        self.redact(error)
+        self.tell_error(error)
 
     def closed(self, error: Exception | None) -> None:
         """Tell the spy that what was read is closed."""
@@ -69,7 +75,8 @@ class Source(Leavable[bytes]):
 
     def __init__(self, secrets: tuple[str, ...] = ()) -> None:
         super().__init__()
-        self._secrets = secrets
+        self.redact: Callable[[Exception | None], None] = functools.partial(_redact, secrets)
+        """Takes the secrets out of an error, of the source or of a stage of ours below it, before anybody sees it."""
 
     def subscribe(
         self,
@@ -82,18 +89,12 @@ class Source(Leavable[bytes]):
         observer: Any = on_next
         if hasattr(observer, "on_next"):
             on_next, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
-        tell = on_error or default_error
-
-        def failed(error: Exception) -> None:
-            self.redact(error)
-            tell(error)
-
         spy = current_spy()
         own = spy and spy.scope("source", next(_sources))
         return self._start(
             Observer(
                 under(spy, on_next or noop),  # type: ignore[arg-type]
-                under(spy, failed),
+                under(spy, on_error or default_error),
                 under(spy, on_completed or noop),
                 own,
                 self.redact,
@@ -101,10 +102,10 @@ class Source(Leavable[bytes]):
             scheduler,
         )
 
-    def redact(self, error: Exception | None) -> None:
-        """Take the secrets out of an error, of the source or of a stage of ours below it, before anybody sees it."""
-        if isinstance(error, StreamError):
-            redact_error(error, self._secrets)
-
     @abstractmethod
     def _start(self, observer: Observer, scheduler: abc.SchedulerBase | None) -> Subscription: ...
+
+
+def _redact(secrets: tuple[str, ...], error: Exception | None) -> None:
+    if isinstance(error, StreamError):
+        redact_error(error, secrets)

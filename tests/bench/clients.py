@@ -76,7 +76,7 @@ def _ours(make: Callable[[int], Any]) -> Any:
         client = make(streams)
         loop = asyncio.get_running_loop()
 
-        async def read(url: str, on_text: OnText) -> None:
+        def read(url: str, on_text: OnText) -> Awaitable[None]:
             done = loop.create_future()
 
             def on_next(event: Any) -> None:
@@ -86,7 +86,7 @@ def _ours(make: Callable[[int], Any]) -> Any:
             completion(REQUEST, base_url=url, client=client).subscribe(
                 on_next, on_error=done.set_exception, on_completed=lambda: done.set_result(None)
             )
-            await done
+            return done
 
         return read, client.aclose
 
@@ -100,12 +100,12 @@ def _ours_reads(make: Callable[[int], Any]) -> Any:
         client = make(streams)
         loop = asyncio.get_running_loop()
 
-        async def read(url: str, on_text: OnText) -> None:
+        def read(url: str, on_text: OnText) -> Awaitable[None]:
             done = loop.create_future()
             request(f"{url}/chat/completions", json=REQUEST, client=client).subscribe(
                 on_text, on_error=done.set_exception, on_completed=lambda: done.set_result(None)
             )
-            await done
+            return done
 
         return read, client.aclose
 

@@ -53,6 +53,32 @@ def event(payload: Any) -> bytes:
 
 PLAIN = [event(chunk({"content": text})) for text in ("a", "é\n", "", "\u2028")]
 THOUGHTS = [event(chunk({key: text})) for key in ("reasoning_content", "reasoning") for text in ("hm", "ü", "")]
+BEGINNINGS = [
+    *[
+        event(chunk({"role": role, "content": text}))
+        for role in ("assistant", None, "", 7, "tool\ud83d")
+        for text in ("", None, "a", 5)
+    ],
+    *[
+        event(chunk({"role": "assistant"}, id=name, model=model))
+        for name in ("c1", "", None, 5)
+        for model in ("m", "", None)
+    ],
+    *[event(chunk({"content": "i"}, choice=index)) for index in (1, -1, 2**31, 2**64, 10**30, 0.0, "0", None, True)],  # type: ignore[arg-type]
+    event(chunk({"role": "assistant", "reasoning_content": ""})),
+    event(chunk({"role": "assistant", "reasoning_content": "hm"})),
+    event(chunk({"role": "assistant", "content": "", "refusal": None}, usage=None, object="chat.completion.chunk")),
+    event(chunk({"role": "assistant"}, x_groq={"id": "r"})),
+    event(chunk({"role": "assistant", "tool_calls": []})),
+    event({"id": "c1", "model": "m", "choices": []}),
+    event({"id": "c1", "model": "m", "choices": [{"index": n, "delta": {"role": "assistant"}} for n in (0, 1)]}),
+    event({"id": "c1", "model": "m", "choices": [{"index": 0, "delta": {"role": "a"}, "message": {"content": "b"}}]}),
+    b"\xef\xbb\xbf" + event(chunk({"role": "assistant"})),
+    b": hello\n\n",
+    b"\n\n",
+    b"<p>\n\n",
+    b"{}\n\n",
+]
 EVENTS = [
     *PLAIN * 3,
     *THOUGHTS * 2,
@@ -97,12 +123,17 @@ EVENTS = [
     st.sampled_from([COMPLETED, None, ConnectionLost("gone")]),
     st.sampled_from(["raise", "skip"]),
     st.integers(0, 4),
+    st.lists(st.sampled_from(BEGINNINGS), max_size=2),
 )
-@settings(max_examples=300)
-@example([PLAIN[0], PLAIN[0], event(chunk({"content": "b"}, choice=1))], [], COMPLETED, "raise", 0)
-def test_the_plain_path_changes_nothing(events: list[bytes], cut: Any, end: Any, errors: str, take: int) -> None:
+@settings(max_examples=500)
+@example([PLAIN[0], PLAIN[0], event(chunk({"content": "b"}, choice=1))], [], COMPLETED, "raise", 0, [])
+@example([event(b"[DONE]")], [], COMPLETED, "raise", 0, BEGINNINGS[:1])
+@example([event(b"[DONE]")], [], COMPLETED, "raise", 0, BEGINNINGS[2:3])
+def test_the_plain_path_changes_nothing(
+    events: list[bytes], cut: Any, end: Any, errors: str, take: int, beginning: list[bytes]
+) -> None:
     """The same events and the same end as the chain alone, in any cut, left early or not, whatever the body is."""
-    body = b"".join(events)
+    body = b"".join([*beginning, *events])
     reads = cuts(body, cut) if isinstance(cut, int) else cut_at(body, cut)
     stages = [ops.take(take)] if take else []
     alone = RUN(reads, chain(errors=errors), *stages, end=end)
@@ -220,13 +251,13 @@ def test_an_event_of_several_lines_waits_for_its_blank_line(each_way: Way) -> No
 
 
 def test_it_goes_past_the_chain() -> None:
-    """Else it would be of no use: the stages of the chain see the first events only."""
+    """Else it would be of no use: the stages of the chain see the first events only, or none."""
     seen: list[bytes] = []
     operator = with_plain_path(tapped(seen).then(chain()))
     for said in ({"content": "a"}, {"reasoning_content": "a"}, {"content": None, "reasoning": "a"}):
         seen.clear()
         assert len(RUN([event(chunk(said))] * 5, operator, end=None).values) == 6
-        assert 0 < len(seen) < 5
+        assert len(seen) < 5
     seen.clear()
     grows = [piece(index=0, arguments=text) for text in ('{"a":', "[", "1", "]", ",", '"b":', "{", "}")]
     assert len(RUN([OPENED, *grows], operator, end=None).values) == 2 + len(grows)

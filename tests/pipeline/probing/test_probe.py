@@ -150,7 +150,7 @@ def test_it_sees_the_attempts_and_rounds_of_ready_made_chains(two_answers: Any) 
         run_tools({"model": "m", "messages": []}, [get_weather], client=client, base_url="http://x").subscribe(got)
     assert got.completed
     assert len(requests) == 3
-    scopes = [chain.scope for chain in chains(seen) if chain.lanes[-1].name == "led_by_started()"]
+    scopes = [chain.scope for chain in chains(seen) if chain.lanes[-1].name.startswith("told(")]
     assert scopes == [("round 1", "attempt 1"), ("round 1", "attempt 2"), ("round 2", "attempt 1")]
     assert [sign.text for sign in seen.signs] == ["POST", "503", "POST", "200", "POST", "200"]
     assert sources(seen)[0].lanes[0].end.error == "http"  # type: ignore[union-attr]
