@@ -166,9 +166,9 @@ class _Past:
             and self._between
             and not self._tail
             and type(read) is bytes
-            and read[:7] == b"data: {"
-            and read[-2:] == b"\n\n"
             and read.find(b"\n") == len(read) - 2 < SHALLOW
+            and read[-1] == 10
+            and read[:7] == b"data: {"
             and 13 not in read
         ):
             try:
@@ -176,7 +176,7 @@ class _Past:
             except _NOT_PLAIN:
                 self._odd(read[:-2])
             else:
-                if self._of_calls or choice.index not in self._plain:
+                if choice.index not in self._plain:
                     self._take(read[:-2], choice)
                 elif text := choice.delta.text:
                     self._emit(self._made(text, choice.index))
@@ -192,48 +192,45 @@ class _Past:
         if self._tail:
             read = self._tail + read
             self._tail = b""
-        if self._slowly is None and self._opened is None and not read.startswith(b"data: {"):
-            if b"data: {".startswith(read):
-                self._tail = read
-                return
-            self.let_go()
-        if not self._between:
-            read = self._catch_up(read)
-        emit, decoded = self._emit, self._decoded
+        if not self._plain:
+            read = self._since_last(read)
+        emit, decoded, made, plain = self._emit, self._decoded, self._made, self._plain
         lines = read.split(b"\n")
         end = len(lines) - 1  # the last one is not ended
         at = 0
         while at + 1 < end:
             line = lines[at]
-            if (
-                self._plain
-                and not lines[at + 1]
-                and line[:7] == b"data: {"
-                and (len(line) <= SHALLOW or not too_deep(line))
-            ):
+            if plain and not lines[at + 1] and line[:7] == b"data: {" and (len(line) <= SHALLOW or not too_deep(line)):
                 at += 2
                 try:
                     choice = decoded(line[6:]).choices[0]
                 except _NOT_PLAIN:
                     self._odd(line)
-                    decoded = self._decoded
                 else:
-                    if self._of_calls or choice.index not in self._plain:
-                        self._take(line, choice)
-                        decoded = self._decoded
-                    elif text := choice.delta.text:
-                        emit(self._made(text, choice.index))
+                    if choice.index in plain:
+                        if text := choice.delta.text:
+                            emit(made(text, choice.index))
+                        continue
+                    self._take(line, choice)
             else:
                 try:
                     blank = lines.index(b"", at, end)
                 except ValueError:  # the event goes on in the next read
                     break
                 self._odd(b"\n".join(lines[at:blank]))
-                decoded = self._decoded
                 at = blank + 1
+            decoded, made, plain = self._decoded, self._made, self._plain
         self._tail = lines[end] if at == end else b"\n".join(lines[at:])
-        if len(self._tail) > _HELD or (self._tail and self._slowly is not None and not self._named):
+        if self._tail and (len(self._tail) > _HELD or (self._slowly is not None and not self._named)):
             self.let_go()
+
+    def _since_last(self, read: bytes) -> bytes:
+        """What is left of a read when what it goes on with is in the chain."""
+        if self._slowly is None and self._opened is None and not read.startswith(b"data: {"):
+            if b"data: {".startswith(read):  # it may yet be how most begin: such a tail is all that there is
+                return read
+            self.let_go()
+        return read if self._between else self._catch_up(read)
 
     def _take(self, line: bytes, choice: Any) -> None:
         """An event that is no more text for a choice that goes on."""

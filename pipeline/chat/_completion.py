@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -93,7 +93,7 @@ class _Attempt:
         self._limits, self._decoder, self._until = limits, decoder, until
         self.looping = client is not None and is_async(client)
 
-    def __call__(self, _number: int) -> Observable[Event]:
+    def __call__(self, _number: int, seen: Callable[[], None]) -> Observable[Event]:
         limits, until = self._limits, self._until
         story = Story()
         watched = until is not None or (limits and (limits.first_content or limits.idle_content))
@@ -110,7 +110,7 @@ class _Attempt:
         ).pipe(self._decoder or _chain(choices=choices if isinstance(choices, int) else 1))
         if patience is not None:
             events = events.pipe(patient(patience))
-        return events.pipe(told(story))
+        return events.pipe(told(story, seen))
 
 
 def _within(limits: Timeouts, until: float | None) -> Timeouts:

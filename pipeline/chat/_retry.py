@@ -8,7 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from reactivex import Observable, abc
@@ -16,7 +16,7 @@ from reactivex.internal import default_error, noop
 from reactivex.scheduler import VirtualTimeScheduler
 from tenacity import RetryCallState, wait_random_exponential
 
-from operators import Event, LimitExceeded, Restarted, Retrying, Started, StreamError, Usage, current_spy
+from operators import Event, LimitExceeded, Restarted, Retrying, StreamError, current_spy
 from operators._leavable import Leavable
 from operators._operator import on_trampoline
 from operators._spy import under, watched_by
@@ -25,8 +25,6 @@ from pipeline.sources._gate import Gate
 log = logging.getLogger("rxchat.retry")
 
 _streams = itertools.count(1)
-
-_INVISIBLE = (Started, Usage, Retrying)
 
 
 class Retry(Struct, frozen=True):
@@ -71,12 +69,16 @@ class Retry(Struct, frozen=True):
         return float(wait_random_exponential(multiplier=self.backoff, max=self.max_wait)(state))
 
 
+Attempt: TypeAlias = Callable[[int, Callable[[], None]], Observable[Event]]
+"""`attempt(n, seen)` makes the stream of the n-th attempt, which calls `seen()` before it emits what cannot be taken back."""
+
+
 class Attempts(Leavable[Event]):
-    """One stream over several attempts. `attempt(n)` makes the stream of the n-th, with operators' state of its own."""
+    """One stream over several attempts, each with operators' state of its own."""
 
     def __init__(
         self,
-        attempt: Callable[[int], Observable[Event]],
+        attempt: Attempt,
         retry: Retry,
         *,
         looping: bool = False,
@@ -156,7 +158,7 @@ class _Trying(abc.DisposableBase):
 
     def __init__(
         self,
-        attempt: Callable[[int], Observable[Event]],
+        attempt: Attempt,
         retry: Retry,
         wait: _Wait,
         on_next: Callable[[Event], None],
@@ -176,18 +178,16 @@ class _Trying(abc.DisposableBase):
     def begin(self) -> None:
         self._number = number = self._number + 1
         with watched_by(self._spy and self._spy.scope("attempt", number)):
-            subscription = self._attempt(number).subscribe(
-                self._receive, under(self._spy, self._failed), self._on_completed, scheduler=self._scheduler
+            subscription = self._attempt(number, self._seen).subscribe(
+                self._on_next, under(self._spy, self._failed), self._on_completed, scheduler=self._scheduler
             )
         if number == self._number:  # else it has ended, and been tried again, while it was subscribed
             self._current = subscription
         if self._left:  # looked at last, for a dispose may come from another thread at any time
             subscription.dispose()
 
-    def _receive(self, event: Event) -> None:
-        if not self._visible and not isinstance(event, _INVISIBLE):
-            self._visible = True
-        self._on_next(event)
+    def _seen(self) -> None:
+        self._visible = True
 
     def _failed(self, error: Exception) -> None:
         wait = self._wait_after(error)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from operators import Event, NotEventStream, Out, Stage, Started, StreamError, operator
+from collections.abc import Callable
+
+from operators import Event, NotEventStream, Out, Stage, Started, StreamError, Usage, operator
 from operators._assembly import Assembly
 from pipeline.sources._http_errors import describe
 
@@ -29,27 +31,37 @@ class Story:
 
 
 @operator
-def told(out: Out[Event], story: Story) -> Stage[Event]:
+def told(out: Out[Event], story: Story, seen: Callable[[], None]) -> Stage[Event]:
     """Event → Event: what one attempt tells. Started is held back until something else comes, so that an attempt that fails
-    first leaves no trace; all is kept, as fragments, and completes an error."""
+    first leaves no trace; all is kept, as fragments, and completes an error. `seen` is called when it becomes visible."""
     assembly = Assembly()
-    add = assembly.add
+    add, emit = assembly.add, out.on_next
     held: list[Event] | None = []
+    visible = False
 
     def on_next(event: Event) -> None:
         add(event)
-        if held is not None:
-            if isinstance(event, Started):
-                held.append(event)
-                return
-            let_go()
-        out.on_next(event)
+        if visible:
+            emit(event)
+        else:
+            begin(event)
+
+    def begin(event: Event) -> None:
+        nonlocal visible
+        if held is not None and isinstance(event, Started):
+            held.append(event)
+            return
+        let_go()
+        if not isinstance(event, _INVISIBLE):
+            visible = True
+            seen()
+        emit(event)
 
     def let_go() -> None:
         nonlocal held
         first, held = held or (), None
         for started in first:
-            out.on_next(started)
+            emit(started)
 
     try:
         yield on_next
@@ -58,3 +70,7 @@ def told(out: Out[Event], story: Story) -> Stage[Event]:
         story.complete(error)
         raise
     let_go()
+
+
+_INVISIBLE = (Started, Usage)
+"""What nobody misses if the request is made again."""

@@ -157,38 +157,43 @@ class _Reading(Subscription):
         reads = await body.open(spy)
         if body.idle is not None:
             self._timer = loop.call_later(body.idle, self._watch, body.idle)
-        while True:
+        if gate is not None and not self._finishing:
+            await gate.passed()
+        self._since = loop.time()
+        if guard is not None:
+            guard.waiting()
+        async for read in reads:
+            self._since = None
+            if guard is not None:
+                guard.came()
+            if self._left:
+                drained += len(read)
+                if drained > DRAIN_BYTES:
+                    return
+            else:
+                try:
+                    if spy is not None:
+                        spy.read(read)
+                    if gate is None:
+                        on_next(read)
+                    else:
+                        gate.emitting += 1
+                        try:
+                            on_next(read)
+                        finally:
+                            gate.emitting -= 1
+                except Exception as error:
+                    raise _SubscriberRaised(error) from None
+            if self._left and not self._finishing:
+                return
             if gate is not None and not self._finishing:
                 await gate.passed()
             self._since = loop.time()
             if guard is not None:
                 guard.waiting()
-            read = await anext(reads, None)
-            self._since = None
-            if guard is not None:
-                guard.came()
-            if read is None:
-                return
-            if self._left:
-                drained += len(read)
-                if not self._finishing or drained > DRAIN_BYTES:
-                    return
-                continue
-            try:
-                if spy is not None:
-                    spy.read(read)
-                if gate is None:
-                    on_next(read)
-                else:
-                    gate.emitting += 1
-                    try:
-                        on_next(read)
-                    finally:
-                        gate.emitting -= 1
-            except Exception as error:
-                raise _SubscriberRaised(error) from None
-            if self._left and not self._finishing:
-                return
+        self._since = None
+        if guard is not None:
+            guard.came()
 
     async def _until_drained(self) -> None:
         """Wait for the connections of streams that have ended: they come sooner than a new one would be made."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import httpx
 
 from operators import TextDelta
-from pipeline import completion, request
+from pipeline import completion, decode, reads, request
 from tests.bench.peers import REQUEST
 
 OnText = Callable[[Any], None]
@@ -112,6 +112,44 @@ def _ours_reads(make: Callable[[int], Any]) -> Any:
     return opened
 
 
+def _aiohttp() -> Any:
+    import aiohttp
+
+    connector = aiohttp.TCPConnector(limit=0, ssl=untrusting())
+    return aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None), connector=connector)
+
+
+async def _bare_on_aiohttp(_streams: int) -> tuple[Read, Callable[[], Awaitable[Any]]]:
+    session = _aiohttp()
+
+    async def read(url: str, on_text: OnText) -> None:
+        async with session.post(f"{url}/chat/completions", json=REQUEST) as response:
+            async for data in response.content.iter_any():
+                on_text(data)
+
+    return read, session.close
+
+
+async def _ours_on_aiohttp(_streams: int) -> tuple[Read, Callable[[], Awaitable[Any]]]:
+    """Our chain under a response of aiohttp, without httpx in between."""
+    session = _aiohttp()
+
+    async def read(url: str, on_text: OnText) -> None:
+        done = asyncio.get_running_loop().create_future()
+
+        def on_next(event: Any) -> None:
+            if type(event) is TextDelta:
+                on_text(event.text)
+
+        response = await session.post(f"{url}/chat/completions", json=REQUEST)
+        reads(response).pipe(decode()).subscribe(
+            on_next, on_error=done.set_exception, on_completed=lambda: done.set_result(None)
+        )
+        await done
+
+    return read, session.close
+
+
 async def _openai(streams: int) -> tuple[Read, Callable[[], Awaitable[Any]]]:
     import openai
 
@@ -131,6 +169,8 @@ BARE = "bare: httpx aiter_raw"
 BARE_AIOHTTP = "bare: httpx-aiohttp aiter_raw"
 OURS = "ours: completion(), httpx"
 OURS_AIOHTTP = "ours: completion(), httpx-aiohttp"
+BARE_ON_AIOHTTP = "bare: aiohttp iter_any"
+OURS_ON_AIOHTTP = "ours: reads() | decode(), aiohttp"
 OPENAI = "openai.AsyncOpenAI"
 
 ASYNC = (
@@ -141,6 +181,8 @@ ASYNC = (
     AsyncClient("ours: completion(), httpx2", _ours(_httpx2), ("httpx2",)),
     AsyncClient(BARE_AIOHTTP, _bare(_over_aiohttp), ("httpx_aiohttp",)),
     AsyncClient(OURS_AIOHTTP, _ours(_over_aiohttp), ("httpx_aiohttp",)),
+    AsyncClient(BARE_ON_AIOHTTP, _bare_on_aiohttp, ("aiohttp",)),
+    AsyncClient(OURS_ON_AIOHTTP, _ours_on_aiohttp, ("aiohttp",)),
     AsyncClient(OPENAI, _openai, ("openai", "httpx2")),
 )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from html import escape
 from typing import Any, NamedTuple
 
-from tests.bench.clients import ASYNC, BARE, BARE_AIOHTTP, OPENAI, OURS, OURS_AIOHTTP
+from tests.bench.clients import ASYNC, BARE, BARE_AIOHTTP, BARE_ON_AIOHTTP, OPENAI, OURS, OURS_AIOHTTP, OURS_ON_AIOHTTP
 from tests.bench.peers import BY_HAND, COMPETITORS, FLOOR, OURS_RESPONSE
 from tests.bench.starting import BASE, OPERATORS, PIPELINE
 
@@ -33,8 +33,10 @@ NAMES = {
     BY_HAND: "plain loop, iter_lines and json",
     OURS: "completion() over httpx",
     OURS_RESPONSE: "decode() of a response",
-    OURS_AIOHTTP: "completion() over aiohttp",
+    OURS_AIOHTTP: "completion() over httpx-aiohttp",
     f"{OURS_AIOHTTP}, uvloop": "the same, on uvloop",
+    f"{OURS_ON_AIOHTTP}, uvloop": "decode() of aiohttp, uvloop",
+    f"{BARE_ON_AIOHTTP}, uvloop": "aiohttp alone, uvloop",
     BARE: "httpx alone",
     BARE_AIOHTTP: "httpx-aiohttp alone",
     OPENAI: "openai-python",

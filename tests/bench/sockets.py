@@ -8,7 +8,19 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tests.bench.clients import ASYNC, BARE, BARE_SYNC, OPENAI, OPENAI_SYNC, OURS, OURS_AIOHTTP, OURS_SYNC, SYNC
+from tests.bench.clients import (
+    ASYNC,
+    BARE,
+    BARE_SYNC,
+    OPENAI,
+    OPENAI_SYNC,
+    OURS,
+    OURS_AIOHTTP,
+    OURS_SYNC,
+    SYNC,
+    OnText,
+    Read,
+)
 from tests.bench.measure import Costs, in_turn
 from tests.bench.peers import without_missing
 from tests.bench.report import Figure, Report, Target
@@ -42,8 +54,8 @@ def _compare(report: Report, server: Server, scheme: str, manner: str, clients: 
         runs, closes = {}, []
         for one in clients:
             read, close = runner.run(one.open(1)) if looping else one.open()
-            wait = runner.run if looping else _done
-            runs[one.name] = _reading(read, wait, url, events, seconds[one.name]), events
+            once = _on_loop(read, runner) if looping else read
+            runs[one.name] = _reading(once, url, events, seconds[one.name]), events
             closes.append(close)
         costs = in_turn(runs, rounds)
         for close in closes:
@@ -61,13 +73,18 @@ def _compare(report: Report, server: Server, scheme: str, manner: str, clients: 
 def _done(result: object) -> None: ...
 
 
-def _reading(
-    read: Any, wait: Callable[[Any], object], url: str, events: int, seconds: list[float]
-) -> Callable[[], None]:
+def _on_loop(read: Read, runner: asyncio.Runner) -> Callable[[str, OnText], None]:
+    async def whole(url: str, on_text: OnText) -> None:
+        await read(url, on_text)
+
+    return lambda url, on_text: runner.run(whole(url, on_text))
+
+
+def _reading(read: Callable[[str, OnText], None], url: str, events: int, seconds: list[float]) -> Callable[[], None]:
     def run() -> None:
         count = _Count()
         began = time.monotonic()
-        wait(read(url, count))
+        read(url, count)
         seconds.append(time.monotonic() - began)
         count.check(events)
 

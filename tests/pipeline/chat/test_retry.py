@@ -266,11 +266,12 @@ def attempts(
     """Attempts that emit and end as given, a second after they began; when each one began."""
     began: list[float] = []
 
-    def attempt(number: int) -> Observable[Any]:
+    def attempt(number: int, seen: Callable[[], None]) -> Observable[Any]:
         began.append(scheduler.clock)
         *values, end = outcomes[number - 1]
         last = reactivex.throw(end) if isinstance(end, Exception) else reactivex.empty()
-        return reactivex.timer(1.0).pipe(ops.flat_map(lambda _: reactivex.from_iterable(values).pipe(ops.concat(last))))
+        said = reactivex.from_iterable(values).pipe(ops.do_action(lambda _: seen()), ops.concat(last))
+        return reactivex.timer(1.0).pipe(ops.flat_map(lambda _: said))
 
     sub = Sub()
     return sub, began, Attempts(attempt, retry, **options).subscribe(sub, scheduler=scheduler)
