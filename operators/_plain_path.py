@@ -29,8 +29,9 @@ from msgspec import Struct, defstruct, field
 
 from operators._chunks import Choice, Chunk, Delta
 from operators._events import Event, ReasoningDelta, Started, TextDelta, ToolCallDelta
-from operators._json_depth import SHALLOW, JsonDepth, too_deep
+from operators._json_depth import SHALLOW, too_deep
 from operators._operator import Detour, Forking, Operator, Stage
+from operators._plain_calls import Place, PlainCalls
 from operators._run import Kernel
 
 _HELD = 4096  # bytes of an unfinished event that are held back; a longer one goes through the chain as it comes
@@ -129,7 +130,6 @@ class _Past:
         "_of_calls",
         "_opened",
         "_out",
-        "_owing",
         "_plain",
         "_slowly",
         "_tail",
@@ -148,12 +148,10 @@ class _Past:
 
         self._key = "content"  # under which a delta says something
         self._decoded, self._made = _decoder("content"), _SAYS["content"]
-        self._plain: Collection[
-            object
-        ] = ()  # the choices for which the last one was plain, or the calls: choice and index
+        # The choices for which the last event was plain, or the places of calls; none where the chain has a part of an event.
+        self._plain: Collection[object] = ()
         self._of_calls = False  # it was a tool call's arguments
-        self._calls: dict[object, _Call] = {}  # those that are open, and in which nothing was out of the ordinary
-        self._owing: dict[object, _Call] = {}  # those of which the chain has not seen all
+        self._calls: PlainCalls | None = None
 
         self._came = 0  # how many events have come out of the chain, but for Started
         self._last: Event | None = None  # of these
@@ -163,7 +161,6 @@ class _Past:
     def on_next(self, read: bytes) -> None:
         if (  # a whole event, as most reads are
             self._plain
-            and self._between
             and not self._tail
             and type(read) is bytes
             and read.find(b"\n") == len(read) - 2 < SHALLOW
@@ -311,8 +308,7 @@ class _Past:
         self._emit(event)
 
     def _by_the_chain(self, event: bytes) -> None:
-        if self._owing:
-            self._catch_up_on_calls()
+        self._catch_up_on_calls()
         before = self._came
         self._into_chain(event + b"\n\n" if event else b"\n")
         last = self._last
@@ -328,10 +324,10 @@ class _Past:
             self._say_under(found)
         if isinstance(last, ToolCallDelta):
             place = last.choice, last.index
-            if self._opened_or_grown(place, last) and found is not None:
+            if self._grows(place, last) and found is not None:
                 self._plain = _with(self._plain, place)
             return
-        self._calls.clear()
+        self._calls = None
         if isinstance(last, (TextDelta, ReasoningDelta)) and found is not None:
             self._plain = _with(self._plain, last.choice)
 
@@ -357,7 +353,7 @@ class _Past:
         self._into_chain(first + blank)
         last = self._last
         if self._between and self._named and self._came == self._counted + 1 and isinstance(last, ToolCallDelta):
-            self._opened_or_grown((last.choice, last.index), last)
+            self._grows((last.choice, last.index), last)
         return rest
 
     # ------------------------------------------------------------------------------------------------ tool calls
@@ -366,53 +362,44 @@ class _Past:
         """Tell what a piece of a call adds, unless that is more than arguments which are not whole yet."""
         piece = choice.delta.tool_calls[0]
         place = choice.index, piece.index
-        if place not in self._plain:
+        calls = self._calls
+        if calls is None or place not in self._plain:
             return False
-        call, text = self._calls[place], piece.function.arguments
-        if call.would_be_whole(text):
+        text = piece.function.arguments
+        if calls.would_be_whole(place, text):
             self._catch_up_on_calls()
-            self._forget(place)
+            self._plain = _without(self._plain, place)
+            calls.forget(place)
             return False
         if text:
-            self._owing[place] = call
-            call.owed.append(text)
-            call.size += len(text)
-            self._emit(ToolCallDelta(call.key, piece.index, call.id, "", text, choice.index))
-            if call.size > _OWED:
+            key, id_ = calls.owe(place, text)
+            self._emit(ToolCallDelta(key, piece.index, id_, "", text, choice.index))
+            if calls.owed > _OWED:
                 self._catch_up_on_calls()
         return True
 
     def _catch_up_on_calls(self) -> None:
         """Let the chain know the arguments that went past it."""
-        self._told = True
-        try:
-            for place, call in self._owing.items():
-                self._into_chain(call.as_event(place))
-        finally:
-            self._told = False
-            self._owing.clear()
+        if self._calls is not None and self._calls.owed:
+            self._told = True
+            try:
+                for event in self._calls.paid():
+                    self._into_chain(event)
+            finally:
+                self._told = False
 
-    def _opened_or_grown(self, place: object, delta: ToolCallDelta) -> bool:
+    def _grows(self, place: Place, delta: ToolCallDelta) -> bool:
         """Keep in step with a call that the chain has told of; False if it is whole, or its beginning was not seen."""
-        call = self._calls.get(place)
-        if call is None or call.key != delta.key:
-            if not delta.name:
-                self._forget(place)
-                return False
-            call = self._calls[place] = _Call(delta.key)
-        call.id = delta.id
-        if call.would_be_whole(delta.arguments):
-            self._forget(place)
-            return False
-        return True
-
-    def _forget(self, place: object) -> None:
+        if self._calls is None:
+            self._calls = PlainCalls()
+        if self._calls.follow(place, delta):
+            return True
         self._plain = _without(self._plain, place)
-        self._calls.pop(place, None)
+        return False
 
     def _forget_all(self) -> None:
         self._plain = ()
-        self._calls.clear()
+        self._calls = None
 
 
 def _with(some: Collection[object], one: object) -> Collection[object]:
@@ -428,40 +415,6 @@ def _without(some: Collection[object], one: object) -> Collection[object]:
         some.discard(one)
         return some
     return () if one in some else some
-
-
-class _Call:
-    """A tool call whose arguments go past the chain."""
-
-    __slots__ = ("_depth", "_unread", "id", "key", "owed", "size")
-
-    def __init__(self, key: int) -> None:
-        self.key = key
-        self.id: str | None = None
-        self.owed: list[str] = []  # what the chain has not seen yet
-        self.size = 0
-        self._depth = JsonDepth()
-        self._unread: list[str] = []  # what the depth has not seen yet
-
-    def would_be_whole(self, text: str) -> bool:
-        """Are the arguments whole with this text?"""
-        self._unread.append(text)
-        if "}" not in text and "]" not in text:
-            return False
-        self._read()
-        return self._depth.whole
-
-    def _read(self) -> None:
-        self._depth.feed("".join(self._unread))
-        self._unread.clear()
-
-    def as_event(self, place: Any) -> bytes:
-        """All that is owed, which is nothing afterwards."""
-        piece = {"index": place[1], "function": {"arguments": "".join(self.owed)}}
-        self.owed.clear()
-        self.size = 0
-        self._read()  # or it would be kept for as long as nothing is closed
-        return b"data: %b\n\n" % _encode({"choices": [{"index": place[0], "delta": {"tool_calls": [piece]}}]})
 
 
 _encode = msgspec.json.Encoder().encode

@@ -6,28 +6,32 @@ from collections.abc import Callable
 
 from operators import Event, NotEventStream, Out, Stage, Started, StreamError, Usage, operator
 from operators._assembly import Assembly
-from pipeline.sources._http_errors import describe
+from pipeline.sources._http_errors import describe, telling
 
 
 class Story:
-    """The head of the response of one attempt."""
+    """What the head of the response of one attempt said."""
 
-    __slots__ = ("headers", "status")
+    __slots__ = ("content_type", "headers", "status")
 
     def __init__(self) -> None:
         self.status: int | None = None
-        self.headers: dict[str, str] = {}
+        self.content_type = "no content-type"
+        self.headers: dict[str, str] = _NOTHING
 
     def answered(self, status: int, headers: dict[str, str]) -> None:
-        self.status, self.headers = status, headers
+        self.status, self.headers = status, telling(headers) or _NOTHING
+        self.content_type = headers.get("content-type", self.content_type)
 
     def complete(self, error: StreamError) -> None:
         """Add to an error what the head of the response says."""
         if isinstance(error, NotEventStream):
             error.status = self.status
-            kind = self.headers.get("content-type", "no content-type")
-            error.message = f"{error.message} (HTTP {self.status}, {kind})"
+            error.message = f"{error.message} (HTTP {self.status}, {self.content_type})"
         describe(error, self.headers)
+
+
+_NOTHING: dict[str, str] = {}
 
 
 @operator
@@ -47,21 +51,18 @@ def told(out: Out[Event], story: Story, seen: Callable[[], None]) -> Stage[Event
             begin(event)
 
     def begin(event: Event) -> None:
-        nonlocal visible
-        if held is not None and isinstance(event, Started):
-            held.append(event)
-            return
-        let_go()
+        nonlocal held, visible
+        if held is not None:
+            if isinstance(event, Started):
+                held.append(event)
+                return
+            first, held = held, None
+            for started in first:
+                emit(started)
         if not isinstance(event, _INVISIBLE):
             visible = True
             seen()
         emit(event)
-
-    def let_go() -> None:
-        nonlocal held
-        first, held = held or (), None
-        for started in first:
-            emit(started)
 
     try:
         yield on_next
@@ -69,7 +70,8 @@ def told(out: Out[Event], story: Story, seen: Callable[[], None]) -> Stage[Event
         error.partial = error.partial or assembly.messages(ended=False)
         story.complete(error)
         raise
-    let_go()
+    for started in held or ():
+        emit(started)
 
 
 _INVISIBLE = (Started, Usage)

@@ -59,14 +59,24 @@ async def start_of_async(reads: AsyncIterator[bytes]) -> bytes:
     return bytes(start[:BODY_LIMIT])
 
 
+def telling(headers: Mapping[str, str]) -> dict[str, str]:
+    """Those headers of a response that an error would tell of, which are few, so that they can be kept."""
+    return {name: value for name, value in headers.items() if name in _TELLING or _is_limit(name)}
+
+
+_TELLING = frozenset({"x-request-id", "request-id", "retry-after", "retry-after-ms"})
+
+
+def _is_limit(name: str) -> bool:
+    return "ratelimit" in name.lower().replace("-", "")
+
+
 def describe(error: StreamError, headers: Mapping[str, str]) -> None:
     """Add what the headers of the response say: request id, Retry-After, rate limits."""
     error.request_id = error.request_id or headers.get("x-request-id") or headers.get("request-id")
     if error.retry_after is None:
         error.retry_after = retry_after(headers)
-    error.rate_limits = error.rate_limits or {
-        name.lower(): value for name, value in headers.items() if "ratelimit" in name.lower().replace("-", "")
-    }
+    error.rate_limits = error.rate_limits or {name.lower(): value for name, value in headers.items() if _is_limit(name)}
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

@@ -28,7 +28,7 @@ from operators import (
     tool_calls,
     watched_by,
 )
-from operators._plain_path import _Call, with_plain_path
+from operators._plain_path import with_plain_path
 from tests.support import COMPLETED, WAYS, Cold, Onlooker, Seen, Way, body_of, call, chunk, cut_at, cuts, identity
 
 RUN = WAYS[0].run
@@ -224,15 +224,6 @@ def test_what_the_chain_is_owed_is_bounded() -> None:
     RUN([*pieces, piece(index=0, arguments='"}', finish="tool_calls")], with_plain_path(tapped(seen).then(chain())))
     assert 2 < len(seen) < 12
     assert max(map(len, seen)) < 66_000
-
-
-def test_of_a_call_that_goes_past_nothing_is_kept_but_what_is_owed() -> None:
-    call = _Call(0)
-    assert not call.would_be_whole('{"a":"')
-    call.owed.append('{"a":"')
-    call.as_event((0, 0))
-    assert (call.owed, call._unread) == ([], [])
-    assert call.would_be_whole('"}')
 
 
 def test_a_plain_event_does_not_wait_for_what_follows(each_way: Way) -> None:

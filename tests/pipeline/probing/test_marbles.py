@@ -235,6 +235,7 @@ def test_a_stream_that_stands_still_shows_for_how_long() -> None:
     assert "nothing for 3.00 s" in tooltips(svg)
 
 
+@pytest.mark.slow
 def test_it_can_be_drawn_while_it_goes_on() -> None:
     """On another thread, which opens chains, emits and ends all the while."""
 
