@@ -127,7 +127,6 @@ class _Past:
         "_line_ended",
         "_made",
         "_named",
-        "_of_calls",
         "_opened",
         "_out",
         "_plain",
@@ -150,8 +149,7 @@ class _Past:
         self._decoded, self._made = _decoder("content"), _SAYS["content"]
         # The choices for which the last event was plain, or the places of calls; none where the chain has a part of an event.
         self._plain: Collection[object] = ()
-        self._of_calls = False  # it was a tool call's arguments
-        self._calls: PlainCalls | None = None
+        self._calls: PlainCalls | None = None  # while these are what comes
 
         self._came = 0  # how many events have come out of the chain, but for Started
         self._last: Event | None = None  # of these
@@ -173,10 +171,11 @@ class _Past:
             except _NOT_PLAIN:
                 self._odd(read[:-2])
             else:
-                if choice.index not in self._plain:
-                    self._take(read[:-2], choice)
-                elif text := choice.delta.text:
-                    self._emit(self._made(text, choice.index))
+                if choice.index in self._plain:
+                    if text := choice.delta.text:
+                        self._emit(self._made(text, choice.index))
+                elif not self._goes_on(choice):
+                    self._odd(read[:-2])
         elif type(read) is bytes and 13 not in read:
             self._read(read)
         else:
@@ -191,35 +190,49 @@ class _Past:
             self._tail = b""
         if not self._plain:
             read = self._since_last(read)
+        whole, _, tail = read.rpartition(b"\n\n")
+        payloads = whole[6:].split(b"\n\ndata: ") if whole[:7] == b"data: {" else []
+        if payloads and whole.count(b"\n") == 2 * len(payloads) - 2:
+            self._one_liners(payloads)
+        else:
+            tail = self._events(read)
+        self._tail = tail
+        if tail and (len(tail) > _HELD or (self._slowly is not None and not self._named)):
+            self.let_go()
+
+    def _one_liners(self, payloads: list[bytes]) -> None:
+        """Events of one line each, which begins with `data: `."""
         emit, decoded, made, plain = self._emit, self._decoded, self._made, self._plain
-        lines = read.split(b"\n")
-        end = len(lines) - 1  # the last one is not ended
-        at = 0
-        while at + 1 < end:
-            line = lines[at]
-            if plain and not lines[at + 1] and line[:7] == b"data: {" and (len(line) <= SHALLOW or not too_deep(line)):
-                at += 2
+        for payload in payloads:
+            if plain and (len(payload) <= SHALLOW or not too_deep(payload)):
                 try:
-                    choice = decoded(line[6:]).choices[0]
+                    choice = decoded(payload).choices[0]
                 except _NOT_PLAIN:
-                    self._odd(line)
+                    self._odd(b"data: " + payload)
                 else:
                     if choice.index in plain:
                         if text := choice.delta.text:
                             emit(made(text, choice.index))
                         continue
-                    self._take(line, choice)
+                    if not self._goes_on(choice):
+                        self._odd(b"data: " + payload)
             else:
-                try:
-                    blank = lines.index(b"", at, end)
-                except ValueError:  # the event goes on in the next read
-                    break
-                self._odd(b"\n".join(lines[at:blank]))
-                at = blank + 1
+                self._odd(b"data: " + payload)
             decoded, made, plain = self._decoded, self._made, self._plain
-        self._tail = lines[end] if at == end else b"\n".join(lines[at:])
-        if self._tail and (len(self._tail) > _HELD or (self._slowly is not None and not self._named)):
-            self.let_go()
+
+    def _events(self, read: bytes) -> bytes:
+        """Events of any kind; what is left of the read where the last one has no blank line."""
+        lines = read.split(b"\n")
+        end = len(lines) - 1  # the last one is not ended
+        at = 0
+        while at < end:
+            try:
+                blank = lines.index(b"", at, end)
+            except ValueError:
+                break
+            self._odd(b"\n".join(lines[at:blank]))
+            at = blank + 1
+        return lines[end] if at == end else b"\n".join(lines[at:])
 
     def _since_last(self, read: bytes) -> bytes:
         """What is left of a read when what it goes on with is in the chain."""
@@ -228,11 +241,6 @@ class _Past:
                 return read
             self.let_go()
         return read if self._between else self._catch_up(read)
-
-    def _take(self, line: bytes, choice: Any) -> None:
-        """An event that is no more text for a choice that goes on."""
-        if not (self._of_calls and self._goes_on(choice)):
-            self._odd(line)
 
     def _odd(self, event: bytes) -> None:
         """An event that is not plain, or of which that is not known yet."""
@@ -281,7 +289,6 @@ class _Past:
     def _say_under(self, key: str) -> None:
         self._plain = ()
         self._key, self._decoded, self._made = key, _decoder(key), _SAYS.get(key, TextDelta)
-        self._of_calls = key == _CALLS
 
     # ------------------------------------------------------------------------------------------------ through the chain
 
@@ -359,11 +366,13 @@ class _Past:
     # ------------------------------------------------------------------------------------------------ tool calls
 
     def _goes_on(self, choice: Any) -> bool:
-        """Tell what a piece of a call adds, unless that is more than arguments which are not whole yet."""
+        """Tell what a piece of a call adds, if it is one, and no more than arguments which are not whole yet."""
+        calls = self._calls
+        if calls is None:
+            return False
         piece = choice.delta.tool_calls[0]
         place = choice.index, piece.index
-        calls = self._calls
-        if calls is None or place not in self._plain:
+        if place not in self._plain:
             return False
         text = piece.function.arguments
         if calls.would_be_whole(place, text):

@@ -10,6 +10,7 @@ from pipeline.chat._decode import decode
 from pipeline.chat._retry import Retry
 from pipeline.chat._run_tools import run_tools
 from pipeline.chat._tools import Tool, tool
+from pipeline.sources._fair_loop import fair_loop
 from pipeline.sources._http import request
 from pipeline.sources._iterate import Pull, iterate
 from pipeline.sources._reads import reads
@@ -46,6 +47,7 @@ __all__ = [
     "diff",
     "drop_oldest",
     "explain",
+    "fair_loop",
     "iterate",
     "latest",
     "log",

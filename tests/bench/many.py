@@ -24,6 +24,7 @@ from tests.bench.measure import spread
 from tests.bench.peers import without_missing
 from tests.bench.report import Figure, Report, Target
 from tests.bench.server import Server, serving
+from tests.bench.streams import FAIR, UVLOOP
 
 RATE = 50  # events a second of each stream
 LATE = 50.0  # ms
@@ -38,19 +39,21 @@ Found = dict[str, float]
 
 class Who(NamedTuple):
     client: str
-    uvloop: bool = False
+    loop: str = ""  # of asyncio
 
     def __str__(self) -> str:
-        return f"{self.client}, uvloop" if self.uvloop else self.client
+        return ", ".join(filter(None, self))
 
 
-FLOOR, BEST = Who(BARE_ON_AIOHTTP, uvloop=True), Who(OURS_ON_AIOHTTP, uvloop=True)
+FLOOR, BEST = Who(BARE_ON_AIOHTTP, FAIR), Who(OURS_ON_AIOHTTP, FAIR)
 ALL = (
     Who(BARE),
     Who(OURS),
     Who(BARE_AIOHTTP),
     Who(OURS_AIOHTTP),
-    Who(OURS_AIOHTTP, uvloop=True),
+    Who(OURS_AIOHTTP, FAIR),
+    Who(OURS_ON_AIOHTTP),
+    Who(OURS_ON_AIOHTTP, UVLOOP),
     FLOOR,
     BEST,
     Who(OPENAI),
@@ -79,7 +82,7 @@ def run(report: Report) -> None:
     who = [one for one in ALL if one.client in installed]
     if importlib.util.find_spec("uvloop") is None:
         report.leave_out("uvloop (not installed: pip install -e '.[bench]')")
-        who = [one for one in who if not one.uvloop]
+        who = [one for one in who if one.loop != UVLOOP]
     if report.quick:
         who = [one for one in who if one.client in {BARE, OURS}]
     with serving(core=cores[1]) as server:
@@ -98,7 +101,7 @@ def measure(server: Server, who: Who, streams: int, seconds: float, core: int) -
 def _child(server: Server, who: Who, path: str, streams: int, core: int, seconds: float | None) -> Found:
     asked = {
         "client": who.client,
-        "uvloop": who.uvloop,
+        "loop": who.loop,
         "url": server.url(path),
         "ports": server.ports,
         "streams": streams,

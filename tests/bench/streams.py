@@ -12,10 +12,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from pipeline import fair_loop
 from tests.bench.clients import ASYNC, Read
 from tests.bench.measure import percentile
 from tests.bench.server import Server
 
+UVLOOP, FAIR = "uvloop", "fair_loop()"
 AT_ONCE = 50  # connections that are being made
 
 
@@ -113,16 +115,19 @@ async def _idle(client: str, url: str, streams: int) -> dict[str, float]:
     return {"bytes_per_stream": (resident() - before) / streams}
 
 
+def _loop(name: str) -> Callable[[], asyncio.AbstractEventLoop] | None:
+    if name == UVLOOP:
+        import uvloop
+
+        return uvloop.new_event_loop
+    return fair_loop if name == FAIR else None
+
+
 def main() -> None:
     asked = json.loads(sys.argv[1])
     if asked.get("core") is not None and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {asked["core"]})
-    if asked.get("uvloop"):
-        import uvloop
-
-        runner = asyncio.Runner(loop_factory=uvloop.new_event_loop)
-    else:
-        runner = asyncio.Runner()
+    runner = asyncio.Runner(loop_factory=_loop(asked["loop"]))
     what = (asked["client"], asked["url"], asked["streams"])
     found = runner.run(
         _measure(Server(asked["ports"]), *what, asked["seconds"]) if asked.get("seconds") else _idle(*what)
