@@ -89,8 +89,8 @@ def size(value: int) -> str:
 def stage_name(name: str, cells: int = 24) -> str:
     """A stage's name for a narrow column: without options that say nothing to people.
 
-    >>> stage_name("kept(<pipeline.Story object at 0x7f>)"), stage_name("chunks(errors='skip', extras=True)")
-    ('kept(…)', 'chunks(errors=…)')
+    >>> stage_name("told(<pipeline.Story object at 0x7f>)"), stage_name("chunks(errors='skip', extras=True)")
+    ('told(…)', 'chunks(errors=…)')
     >>> stage_name("deltas(choices=None)")
     'deltas()'
     """
