@@ -51,7 +51,9 @@ def _decoder(key: str) -> Callable[[bytes], Any]:
     """Decodes a chunk of one choice whose delta has text under a key, and nothing else that the chain would look at."""
     says: Any = ("tool_calls", tuple[_Piece]) if key == _CALLS else ("text", str, field(name=key))
     delta: Any = _struct(Delta, says, but={"role", key})
-    choice: Any = _struct(Choice, ("delta", delta), ("index", int), but={"delta", "index", "message"})
+    choice: Any = _struct(
+        Choice, ("delta", delta), ("index", int), ("message", None, None), but={"delta", "index", "message"}
+    )
     return msgspec.json.Decoder(
         _struct(Chunk, ("choices", tuple[choice]), but={"id", "model", "choices", "unknown", "lenient"})
     ).decode
@@ -66,7 +68,9 @@ def _opening() -> Callable[[bytes], Any]:
         ("text", str | None, field(name="content", default=None)),
         but={"role", "content"},
     )
-    choice: Any = _struct(Choice, ("delta", delta), ("index", int), but={"delta", "index", "message"})
+    choice: Any = _struct(
+        Choice, ("delta", delta), ("index", int), ("message", None, None), but={"delta", "index", "message"}
+    )
     named: Any = [("id", str), ("model", str), ("choices", tuple[choice])]
     return msgspec.json.Decoder(_struct(Chunk, *named, but={"id", "model", "choices", "unknown", "lenient"})).decode
 
@@ -193,11 +197,13 @@ class _Past:
         whole, _, tail = read.rpartition(b"\n\n")
         payloads = whole[6:].split(b"\n\ndata: ") if whole[:7] == b"data: {" else []
         if payloads and whole.count(b"\n") == 2 * len(payloads) - 2:
+            self._tail = tail
             self._one_liners(payloads)
         else:
-            tail = self._events(read)
-        self._tail = tail
-        if tail and (len(tail) > _HELD or (self._slowly is not None and not self._named)):
+            events, self._tail = _events(read)
+            for event in events:
+                self._odd(event)
+        if self._tail and (len(self._tail) > _HELD or (self._slowly is not None and not self._named)):
             self.let_go()
 
     def _one_liners(self, payloads: list[bytes]) -> None:
@@ -219,20 +225,6 @@ class _Past:
             else:
                 self._odd(b"data: " + payload)
             decoded, made, plain = self._decoded, self._made, self._plain
-
-    def _events(self, read: bytes) -> bytes:
-        """Events of any kind; what is left of the read where the last one has no blank line."""
-        lines = read.split(b"\n")
-        end = len(lines) - 1  # the last one is not ended
-        at = 0
-        while at < end:
-            try:
-                blank = lines.index(b"", at, end)
-            except ValueError:
-                break
-            self._odd(b"\n".join(lines[at:blank]))
-            at = blank + 1
-        return lines[end] if at == end else b"\n".join(lines[at:])
 
     def _since_last(self, read: bytes) -> bytes:
         """What is left of a read when what it goes on with is in the chain."""
@@ -409,6 +401,22 @@ class _Past:
     def _forget_all(self) -> None:
         self._plain = ()
         self._calls = None
+
+
+def _events(read: bytes) -> tuple[list[bytes], bytes]:
+    """The events in a read, each without its blank line; and what is left, of one that has none."""
+    lines = read.split(b"\n")
+    end = len(lines) - 1  # the last one is not ended
+    events = []
+    at = 0
+    while at < end:
+        try:
+            blank = lines.index(b"", at, end)
+        except ValueError:
+            break
+        events.append(b"\n".join(lines[at:blank]))
+        at = blank + 1
+    return events, lines[end] if at == end else b"\n".join(lines[at:])
 
 
 def _with(some: Collection[object], one: object) -> Collection[object]:

@@ -199,7 +199,7 @@ class _Trying(abc.DisposableBase):
             return
         log.warning("attempt %d failed (%s); trying again in %.2f s", self._number, error, wait)
         self._on_next(Retrying(self._number + 1, wait, str(error)))
-        if self._visible:
+        if self._visible and not self._left:
             self._visible = False
             self._on_next(Restarted())
         if not self._left:

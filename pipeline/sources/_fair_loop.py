@@ -13,8 +13,8 @@ def fair_loop() -> asyncio.AbstractEventLoop:
     """An event loop for many streams at once: what has come for a few sockets is handled before the next few are read.
 
     asyncio reads all sockets that are ready, and only then runs what that has woken. With a thousand streams on a busy
-    core, each event waits for both. Taking sockets few at a time halves that wait and costs nothing; one stream
-    alone notices nothing. For `asyncio.Runner(loop_factory=fair_loop)`, or `asyncio.run(..., loop_factory=fair_loop)` from Python 3.12 on.
+    core, each event waits for both. Taking sockets few at a time halves that wait and costs no more; one stream
+    alone gains nothing. It is a selector loop, which on Windows has no subprocesses. For `asyncio.Runner(loop_factory=fair_loop)`, or `asyncio.run(..., loop_factory=fair_loop)` from Python 3.12 on.
 
     >>> with asyncio.Runner(loop_factory=fair_loop) as runner:
     ...     runner.run(asyncio.sleep(0, "done"))

@@ -228,8 +228,9 @@ class _AsyncBody:
         reads: AsyncIterator[bytes] = aiter(response.stream if _is_raw(response) else response.aiter_bytes())
         if not asked.answered(response, spy):
             raise http_error(response.status_code, header_map(response.headers), await start_of_async(reads))
-        # Whoever reads has one timer for all reads; the client would make one, and a scope, for each.
-        self.idle, limits["read"] = limits.get("read"), None
+        if _is_raw(response):  # else a read that comes may yet give nothing that is decompressed
+            # Whoever reads has one timer for all reads; the client would make one, and a scope, for each.
+            self.idle, limits["read"] = limits.get("read"), None
         return reads
 
     async def close(self) -> None:

@@ -18,6 +18,8 @@ from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS, Guard, Observer
 _running: set[asyncio.Task[None]] = set()
 """Tasks that read. The event loop itself holds them only weakly."""
 
+_LATE = 0.01  # seconds after which a timer that is called shows that the loop was blocked
+
 _draining: dict[int, set[asyncio.Task[None]]] = {}
 """Those whose stream has ended and whose connection will be free in a moment, by the id of the client."""
 
@@ -158,6 +160,9 @@ class _Reading(Subscription):
         if body.idle is not None:
             self._timer = loop.call_later(body.idle, self._watch, body.idle)
         if gate is not None and not self._finishing:
+            self._since = None  # what follows is the consumer's time
+            if guard is not None:
+                guard.came()
             await gate.passed()
         self._since = loop.time()
         if guard is not None:
@@ -201,14 +206,17 @@ class _Reading(Subscription):
         if found:
             await asyncio.wait(found)
 
-    def _watch(self, idle: float) -> None:
+    def _watch(self, idle: float, suspect: float | None = None) -> None:
         """Time out if the read that is awaited has taken too long; else look again when it could have."""
         since = self._since
         now = self._loop.time()
-        if since is not None and now - since >= idle:
-            self.abort(_idle_timeout(idle))
-        else:
+        late = now - self._timer.when() if self._timer is not None else 0.0
+        if since is None or now - since < idle:
             self._timer = self._loop.call_at((now if since is None else since) + idle, self._watch, idle)
+        elif late > _LATE and since != suspect:  # something blocked the loop, and what came meanwhile is not read yet
+            self._timer = self._loop.call_later(late, self._watch, idle, since)
+        else:
+            self.abort(_idle_timeout(idle))
 
     def abort(self, error: Exception) -> bool:
         """End the stream with this error if it waits for a read now; from the loop's own thread."""

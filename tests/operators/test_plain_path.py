@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from reactivex import Subject
 from reactivex import operators as ops
 
 from operators import (
@@ -18,6 +19,7 @@ from operators import (
     Stage,
     Started,
     TextDelta,
+    Usage,
     chunks,
     deltas,
     event_stream,
@@ -311,3 +313,33 @@ def test_an_event_that_is_nested_too_deep_is_the_chains() -> None:
         assert seen.values == alone.values
         assert len(seen.values) == 4
         assert "nested too deeply" in str(seen.end)
+
+
+@pytest.mark.parametrize("before", [0, 2])
+def test_what_a_subscriber_feeds_meanwhile_is_kept(before: int) -> None:
+    """A part of an event, from inside on_next."""
+    heard = []
+    for each in (chain(), with_plain_path(chain())):
+        source: Subject[bytes] = Subject()
+        seen: list[Event] = []
+
+        def on_next(event: Event, source: Subject[bytes] = source, seen: list[Event] = seen) -> None:
+            seen.append(event)
+            if len(seen) == 2 + before:
+                source.on_next(PLAIN[1][:-1])
+
+        source.pipe(each).subscribe(on_next)
+        for read in (*PLAIN[:1] * before, PLAIN[0], b"\n", PLAIN[0]):
+            source.on_next(read)
+        heard.append(seen)
+    assert heard[0] == heard[1]
+    assert len(heard[1]) == 4 + before
+
+
+def test_a_message_that_is_no_object_is_the_chains() -> None:
+    """It looks at such a chunk twice, and finds more."""
+    odd = event(chunk() | {"eval_count": 7, "choices": [{"index": 0, "delta": {"content": "a"}, "message": "x"}]})
+    for reads in ([odd], [*PLAIN[:1] * 2, odd]):
+        seen = RUN(reads, with_plain_path(chain()), end=None).values
+        assert seen == RUN(reads, chain(), end=None).values
+        assert isinstance(seen[-1], Usage)

@@ -305,6 +305,18 @@ def test_a_dispose_on_the_news_of_a_retry_ends_it() -> None:
     assert (began, sub.values, sub.ends) == ([0], [Retrying(2, 20, "busy")], 0)
 
 
+def test_after_a_dispose_on_the_news_of_a_retry_nothing_is_told() -> None:
+    """Not even that what came is void."""
+    scheduler = TestScheduler()
+    outcome: list[Any] = [TextDelta("Hi"), ConnectionLost("gone")]
+    sub, began, subscription = attempts(
+        outcome, [None], retry=Retry(backoff=0, on_break="restart"), scheduler=scheduler
+    )
+    sub.then = lambda event: subscription.dispose() if isinstance(event, Retrying) else None
+    scheduler.start()
+    assert (began, [type(event) for event in sub.values], sub.ends) == ([0], [TextDelta, Retrying], 0)
+
+
 def test_an_error_that_is_none_of_the_table_is_told_as_it_is() -> None:
     scheduler, error = TestScheduler(), KeyError("mine")
     sub, began, _ = attempts([error], retry=Retry(), scheduler=scheduler)

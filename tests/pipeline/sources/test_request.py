@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import itertools
 import socket
 import threading
+import time
 import traceback
 import zlib
 from collections.abc import Callable
@@ -13,13 +15,14 @@ from typing import Any
 
 import httpx
 import pytest
+import reactivex
 from reactivex import operators as ops
 
 from operators import ConnectionLost, HttpError, ProtocolError, StreamTimeout
-from pipeline import Timeouts, decode, request
+from pipeline import Retry, Timeouts, completion, decode, iterate, request
 from pipeline.sinks import log
 from pipeline.sources._http import shared_client
-from tests.pipeline.wire import LONG, Call, Kind, Script, Sub, WireServer, answers, says_and_waits, settled
+from tests.pipeline.wire import LONG, Call, Kind, Script, Sub, WireServer, answers, says_and_waits, settled, text
 
 
 def test_nothing_is_sent_before_subscribe_and_each_subscription_is_a_request(kind: Kind) -> None:
@@ -252,6 +255,86 @@ def test_a_server_that_does_not_accept_is_a_connect_timeout(kind: Kind) -> None:
     assert (type(error), error.phase) == (StreamTimeout, "connect")
     assert str(error) == "no connection was made for 0.1 s"
     assert type(error.__cause__).__name__ == "ConnectTimeout"
+
+
+OWN: dict[str, Any] = {"timeout": 0.1}
+LIMITS = [pytest.param({}, OWN, id="the client's own"), pytest.param({"timeouts": Timeouts(idle=0.1)}, {}, id="given")]
+
+
+@pytest.mark.parametrize(("given", "client"), LIMITS)
+def test_what_came_while_the_loop_was_blocked_is_in_time(looping: Kind, given: Any, client: Any) -> None:
+    """When the loop goes on, the timer is due before the read that has come is read."""
+    blocked = threading.Event()
+
+    def script(call: Call) -> None:
+        call.head()
+        call.send(b"first")
+        assert blocked.wait(LONG)
+        for _ in range(6):
+            call.send(b".")
+            assert not call.server.gone.wait(0.06)
+        call.end()
+
+    def block() -> None:
+        blocked.set()
+        time.sleep(0.25)
+
+    def soon(read: bytes) -> None:
+        if read == b"first":
+            asyncio.get_running_loop().call_later(0.02, block)
+
+    with WireServer(script) as server:
+        sub = looping.run(
+            lambda client: request(server.url, client=client, **given).pipe(ops.do_action(soon)), **client
+        )
+    assert (b"".join(sub.values), sub.completed) == (b"first......", True)
+
+
+@pytest.mark.parametrize(("given", "client"), LIMITS)
+def test_of_a_compressed_body_any_byte_counts(looping: Kind, given: Any, client: Any) -> None:
+    """Though there is nothing to decompress in the first ten."""
+    body = gzip.compress(b"whole")
+
+    def script(call: Call) -> None:
+        call.head(headers={"content-encoding": "gzip"})
+        for n in range(0, 10, 2):
+            call.send(body[n : n + 2])
+            assert not call.server.gone.wait(0.05)
+        call.send(body[10:])
+        call.end()
+
+    with WireServer(script) as server:
+        sub = looping.run(lambda client: request(server.url, client=client, **given), **client)
+    assert (b"".join(sub.values), sub.completed) == (b"whole", True)
+
+
+@pytest.mark.parametrize(("given", "client"), [*LIMITS, ({"first_content": 0.1}, {})])
+def test_a_consumer_who_is_slow_before_the_first_read_costs_no_time(looping: Kind, given: Any, client: Any) -> None:
+    """Of two streams pulled as one, the other waits with its head read until the consumer asks."""
+
+    def script(call: Call) -> None:
+        if call.json["model"] == "late":
+            assert began.wait(LONG)
+        call.answer(text(call.json["model"], "stop"), b"data: [DONE]\n\n")
+
+    async def work(client: Any) -> None:
+        def one(model: str) -> Any:
+            asked = {"model": model, "messages": []}
+            return completion(asked, base_url=server.url, client=client, retry=Retry(attempts=1), **options)
+
+        async with iterate(reactivex.merge(one("early"), one("late"))) as events:
+            async for event in events:
+                said.append(getattr(event, "text", ""))
+                if not began.is_set():
+                    began.set()
+                    await asyncio.sleep(0.3)
+
+    began = threading.Event()
+    said: list[str] = []
+    options = given if "first_content" not in given else {"timeouts": Timeouts(**given)}
+    with WireServer(script) as server:
+        looping.act(work, **client)
+    assert sorted(filter(None, said)) == ["early", "late"]
 
 
 def test_without_timeouts_the_clients_own_count(kind: Kind) -> None:
