@@ -214,16 +214,15 @@ class _Past:
                 try:
                     choice = decoded(payload).choices[0]
                 except _NOT_PLAIN:
-                    self._odd(b"data: " + payload)
+                    pass
                 else:
                     if choice.index in plain:
                         if text := choice.delta.text:
                             emit(made(text, choice.index))
                         continue
-                    if not self._goes_on(choice):
-                        self._odd(b"data: " + payload)
-            else:
-                self._odd(b"data: " + payload)
+                    if self._goes_on(choice):
+                        continue
+            self._odd(b"data: " + payload)
             decoded, made, plain = self._decoded, self._made, self._plain
 
     def _since_last(self, read: bytes) -> bytes:

@@ -31,7 +31,7 @@ from operators import (
     watched_by,
 )
 from operators._plain_path import with_plain_path
-from tests.support import COMPLETED, WAYS, Cold, Onlooker, Seen, Way, body_of, call, chunk, cut_at, cuts, identity
+from tests.support import COMPLETED, WAYS, Cold, Onlooker, Seen, Way, body_of, call, chunk, cut_at, cuts
 
 RUN = WAYS[0].run
 
@@ -283,18 +283,12 @@ def test_who_looks_on_is_shown_the_chain_alone() -> None:
     assert seen.values[-1] == Finish("stop")
 
 
-@pytest.mark.parametrize("place", [0, 3])
-def test_an_observable_in_between_leaves_the_chain_alone(place: int) -> None:
-    """The two stages around it do not find each other, and hand on what comes."""
-    whole = with_plain_path(chain())
-    source: Any = Cold([*PLAIN, event(chunk(finish="stop"))])
-    for number, (name, kernel) in enumerate(zip(whole.names, whole.kernels, strict=True)):
-        source = Operator((name,), (kernel,))(source)
-        if number == place:
-            source = identity(source)
-    seen: Any = Seen()
-    source.subscribe(seen)
-    assert seen.values == RUN([*PLAIN, event(chunk(finish="stop"))], chain()).values
+def test_a_path_past_a_path_is_one_past_the_chain() -> None:
+    """Of a detour in the chain of another one, its chain counts."""
+    twice = with_plain_path(with_plain_path(chain()))
+    reads = [*PLAIN, event(chunk(finish="stop"))]
+    assert repr(twice) == repr(chain())
+    assert RUN(reads, twice).values == RUN(reads, chain()).values
 
 
 @pytest.mark.parametrize("body", [b"\0\n\n\n\n", b"x\n\n\ny\n", b"\n\n<p>\n\n"])
