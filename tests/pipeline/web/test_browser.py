@@ -435,6 +435,25 @@ def test_filters_and_search(page: Page, tab: Any) -> None:
     one.sees("#found", "83")
 
 
+def test_what_is_found_is_there_at_once_without_an_empty_frame(page: Page, tab: Any) -> None:
+    sink = page.sink("one")
+    for at in range(400):
+        sink.on_next(TextDelta(f"Word {at} "))
+    one = tab()
+    one.sees("#found", "400")
+    shown = one.asks(
+        """() => {
+            const search = document.querySelector("#search");
+            search.value = "word 39";
+            search.dispatchEvent(new Event("input"));
+            return document.querySelector("#rows").textContent;
+        }"""
+    )
+    assert "Word 399" in shown
+    assert "Word 398" in shown
+    assert "Word 380" not in shown
+
+
 def test_the_keys(page: Page, tab: Any) -> None:
     sink = page.sink("one")
     for word in ("*first*", " second"):
