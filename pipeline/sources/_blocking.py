@@ -83,6 +83,18 @@ def free(scheduler: abc.SchedulerBase) -> abc.SchedulerBase:
     return scheduler
 
 
+@contextlib.contextmanager
+def cut_after(seconds: float, cut: Callable[[], object]) -> Iterator[None]:
+    """Cut what is read inside, from a thread of its own, if it takes longer than that."""
+    watchdog = threading.Timer(seconds, cut)
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        yield
+    finally:
+        watchdog.cancel()
+
+
 class _Reading(Subscription):
     def __init__(self, body: Body, observer: Observer, guard: Guard | None) -> None:
         self._body, self._observer, self._guard = body, observer, guard
@@ -168,18 +180,13 @@ class _Reading(Subscription):
 
     def _drain(self) -> None:
         """Read on to the end of the body, so that its connection can be used again; not for long, and not for much."""
-        watchdog = threading.Timer(DRAIN_SECONDS, self._body.cut)
-        watchdog.daemon = True
-        watchdog.start()
         drained = 0
-        try:
-            with contextlib.suppress(Exception):  # the stream has had its end already
-                for read in self._reads or ():
-                    drained += len(read)
-                    if drained > DRAIN_BYTES:
-                        break
-        finally:
-            watchdog.cancel()
+        # What is raised comes too late: the stream has had its end already.
+        with cut_after(DRAIN_SECONDS, self._body.cut), contextlib.suppress(Exception):
+            for read in self._reads or ():
+                drained += len(read)
+                if drained > DRAIN_BYTES:
+                    break
 
     def abort(self, error: Exception) -> bool:
         """End the stream with this error if it waits for a read now; from any thread."""

@@ -79,7 +79,7 @@ def request(
     closes the response and its socket at once, also before the first byte, and from another thread; a stream that has
     come to its end is read on for at most 64 KiB and 0.1 s, so that its connection can be used again.
 
-    Raises HttpError for a status of 300 or more, StreamTimeout, ConnectionLost, ProtocolError for a body that cannot
+    Raises HttpError for a status of 300 or more (with what comes of its body in two seconds), StreamTimeout, ConnectionLost, ProtocolError for a body that cannot
     be decompressed. Subscribing with an async client where no event loop runs raises RuntimeError at once.
     """
     use = shared_client() if client is None else client
@@ -165,7 +165,7 @@ class _BlockingBody:
         self.idle = limits.get("read")
         reads: Iterator[bytes] = iter(response.stream if _is_raw(response) else response.iter_bytes())
         if not asked.answered(response, spy):
-            raise http_error(response.status_code, header_map(response.headers), start_of(reads))
+            raise http_error(response.status_code, header_map(response.headers), start_of(reads, self.cut))
         return reads
 
     def _traced(self, name: str, _info: object, /) -> None:

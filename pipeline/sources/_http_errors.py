@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import email.utils
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from http import HTTPStatus
 from typing import Any
+
+import anyio
 
 from operators import HttpError, StreamError
 from operators._calls import loads
 from operators._inband import error_of, error_of_body
 from pipeline._redact import redact_url
+from pipeline.sources._blocking import cut_after
 
 BODY_LIMIT = 64 * 1024
 """Bytes of an error's body that are read."""
@@ -37,10 +40,17 @@ def http_error(status: int, headers: Mapping[str, str], body: bytes) -> HttpErro
     return error
 
 
-def start_of(reads: Iterator[bytes]) -> bytes:
-    """The start of an error's body: as much as comes, for the status tells more than how its body broke."""
+BODY_SECONDS = 2.0
+"""How long it may take to come: longer than that, a status that is known is not kept back for what it says."""
+
+
+def start_of(reads: Iterator[bytes], cut: Callable[[], object]) -> bytes:
+    """The start of an error's body: as much as comes, for the status tells more than how its body broke.
+
+    `cut` ends a read of it from another thread, when it takes too long.
+    """
     start = bytearray()
-    with contextlib.suppress(Exception):
+    with cut_after(BODY_SECONDS, cut), contextlib.suppress(Exception):
         for read in reads:
             start += read
             if len(start) >= BODY_LIMIT:
@@ -51,7 +61,7 @@ def start_of(reads: Iterator[bytes]) -> bytes:
 async def start_of_async(reads: AsyncIterator[bytes]) -> bytes:
     """The same of a body that is awaited."""
     start = bytearray()
-    with contextlib.suppress(Exception):
+    with anyio.move_on_after(BODY_SECONDS), contextlib.suppress(Exception):
         async for read in reads:
             start += read
             if len(start) >= BODY_LIMIT:

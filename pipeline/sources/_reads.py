@@ -163,7 +163,7 @@ class _BlockingResponse:
     def open(self, _spy: Spy | None, /) -> Iterator[bytes]:
         response, body = self._response, _body(self._response)
         if _status(response) >= 300:
-            raise http_error(_status(response), header_map(response.headers), start_of(body))
+            raise http_error(_status(response), header_map(response.headers), start_of(body, self.cut))
         return body
 
     def close(self) -> None:
@@ -201,8 +201,17 @@ def _socket_of(response: Any) -> Any:
     if "network_stream" in extensions:
         gone = response.is_closed or extensions.get("http_version") == b"HTTP/2"
         return None if gone else extensions["network_stream"].get_extra_info("socket")
-    connection = getattr(getattr(response, "raw", response), "_connection", None)  # urllib3's
-    return getattr(connection, "sock", None)
+    raw = getattr(response, "raw", response)
+    connection = getattr(
+        raw, "_connection", None
+    )  # urllib3's, which is without one once a body goes on until it closes
+    return getattr(connection, "sock", None) or _socket_under(getattr(raw, "_fp", raw))
+
+
+def _socket_under(response: Any) -> Any:
+    """The socket that an `http.client.HTTPResponse` reads from, through a buffer."""
+    buffer = getattr(response, "fp", None)
+    return getattr(getattr(buffer, "raw", None), "_sock", None)
 
 
 class _AsyncResponse:

@@ -10,6 +10,7 @@ import pytest
 
 from operators import HttpError
 from pipeline import request
+from pipeline.sources import _http_errors
 from pipeline.sources._failures import as_stream_error
 from pipeline.sources._http_errors import BODY_LIMIT, http_error, retry_after
 from tests.pipeline.wire import Call, Kind, WireServer, answers
@@ -92,6 +93,22 @@ def test_of_a_long_body_only_a_part_is_read(kind: Kind) -> None:
         error = kind.run(lambda client: request(server.url, client=client)).end
         assert server.gone.wait(1)
     assert (error.status, error.message) == (500, "z" * 400)
+
+
+def test_a_body_that_never_ends_keeps_the_status_back_only_for_a_while(
+    kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_http_errors, "BODY_SECONDS", 0.1)
+
+    def script(call: Call) -> None:
+        call.head(503)
+        call.send(b"overloaded, ")
+        call.until_gone()
+
+    with WireServer(script) as server:
+        error = kind.run(lambda client: request(server.url, client=client)).end
+        assert server.gone.wait(1)
+    assert (type(error), error.status, error.message) == (HttpError, 503, "overloaded,")
 
 
 # ------------------------------------------------------------------------------------------------------- Retry-After

@@ -22,6 +22,7 @@ from reactivex.testing import TestScheduler
 
 from operators import ConnectionLost, HttpError, lines
 from pipeline import decode, iterate, reads
+from pipeline.sources import _http_errors
 from pipeline.sources._reads import READ_SIZE
 from tests.pipeline.wire import (
     ANSWER,
@@ -496,6 +497,21 @@ def test_a_long_error_of_requests_is_read_in_part() -> None:
     assert (type(error), error.status, error.message) == (HttpError, 500, "z" * 400)
 
 
+def test_an_error_of_requests_that_never_ends_keeps_the_status_back_only_for_a_while(
+    framing: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_http_errors, "BODY_SECONDS", 0.1)
+
+    def script(call: Call) -> None:
+        call.head(503, length=framing)
+        call.send(b"too much")
+        call.until_gone()
+
+    with WireServer(script) as server, requests.get(server.url, stream=True, timeout=LONG) as response:
+        error = seen(response).end
+    assert (type(error), error.status, error.message) == (HttpError, 503, "too much")
+
+
 def test_a_response_that_breaks_ends_in_connection_lost(framing: int | None) -> None:
     def script(call: Call) -> None:
         call.head(length=framing)
@@ -512,14 +528,21 @@ def test_a_response_that_breaks_ends_in_connection_lost(framing: int | None) -> 
     assert sub.end.__cause__ is not None
 
 
-@pytest.mark.parametrize("library", ["httpx", "requests"])
-def test_dispose_from_another_thread_shuts_the_socket_of_a_response(library: str, blocking: Kind) -> None:
+@pytest.mark.parametrize("library", ["httpx", "requests", "urllib"])
+def test_dispose_from_another_thread_shuts_the_socket_of_a_response(
+    library: str, framing: int | None, blocking: Kind
+) -> None:
+    def script(call: Call) -> None:
+        call.head(length=framing)
+        call.send(b"first")
+        call.until_gone()
+
     sub = Sub()
-    with WireServer(says_and_waits(b"first")) as server, blocking.client() as client:
-        if library == "requests":
-            response = requests.get(server.url, stream=True, timeout=LONG)
-        else:
+    with WireServer(script) as server, blocking.client() as client:
+        if library == "httpx":
             response = client.send(client.build_request("GET", server.url), stream=True)
+        else:
+            response = opened(library, server.url)
         with_own_thread = reads(response).pipe(ops.subscribe_on(NewThreadScheduler()))
         subscription = with_own_thread.subscribe(sub)
         assert sub.came.wait(LONG)
