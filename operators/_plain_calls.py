@@ -13,22 +13,34 @@ from operators._json_depth import JsonDepth
 Place: TypeAlias = tuple[int, int | None]
 """The index of a choice, and of a call in it."""
 
+_UNREAD = 256
+"""Pieces that wait until something is closed, as only then the depth is asked for."""
+
 
 class PlainCalls:
     """Those that are open, and in which nothing was out of the ordinary."""
 
-    __slots__ = ("_calls", "_owing", "owed")
+    __slots__ = ("_calls", "_latest", "_owing", "_told", "owed")
 
     def __init__(self) -> None:
         self._calls: dict[Place, _Call] = {}
         self._owing: dict[Place, _Call] = {}
+        self._told: dict[int, int] = {}  # how many calls of each choice the chain has told of
+        self._latest: ToolCallDelta | None = None  # of these, if it opened a call
         self.owed = 0  # characters that the chain has not seen
 
+    def tell(self, delta: ToolCallDelta) -> None:
+        """The chain has told of it. The keys of a choice's calls count from 0."""
+        opens = delta.key >= self._told.get(delta.choice, 0)
+        self._latest = delta if opens else None
+        if opens:
+            self._told[delta.choice] = delta.key + 1
+
     def follow(self, place: Place, delta: ToolCallDelta) -> bool:
-        """Keep in step with what the chain has told; False if the call is whole, or its beginning was not seen."""
+        """Keep in step with what the chain has told last; False if the call is whole, or its beginning was not seen."""
         call = self._calls.get(place)
         if call is None or call.key != delta.key:
-            if not delta.name:
+            if delta is not self._latest:
                 self.forget(place)
                 return False
             call = self._calls[place] = _Call(delta.key)
@@ -58,6 +70,10 @@ class PlainCalls:
     def forget(self, place: Place) -> None:
         self._calls.pop(place, None)
 
+    def forget_all(self) -> None:
+        """Whatever follows will not go on with these as a matter of course."""
+        self._calls.clear()
+
 
 class _Call:
     """A tool call whose arguments go past the chain."""
@@ -74,7 +90,7 @@ class _Call:
     def would_be_whole(self, text: str) -> bool:
         """Are the arguments whole with this text?"""
         self._unread.append(text)
-        if "}" not in text and "]" not in text:
+        if "}" not in text and "]" not in text and len(self._unread) < _UNREAD:
             return False
         self._read()
         return self._depth.whole
@@ -87,7 +103,7 @@ class _Call:
         """All that is owed, which is nothing afterwards."""
         piece = {"index": place[1], "function": {"arguments": "".join(self.owed)}}
         self.owed.clear()
-        self._read()  # or it would be kept for as long as nothing is closed
+        self._read()  # so that no more waits than what is owed
         return b"data: %b\n\n" % _encode({"choices": [{"index": place[0], "delta": {"tool_calls": [piece]}}]})
 
 

@@ -7,7 +7,7 @@ one key that says something), that stage makes the delta itself and passes it to
 It does so only while the chain can have nothing to add: at the end of an event, after one that went through the chain and
 came out as one event, the same that the plain path makes of it, in a stream whose id and model are known; for each
 choice, and each call, by itself. Anything else goes through the chain, and so does what follows, until that is so again.
-Whoever looks on is shown the chain alone.
+Where it never is, the chain is left alone for a while. Whoever looks on is shown the chain alone.
 
 Most streams begin in the same way: a chunk with id, model and role, then the text of one choice. As long as that is all,
 there is no chain yet. It is set up when the first other thing comes, at the latest at the end, and gets one event from
@@ -36,6 +36,8 @@ from operators._run import Kernel
 
 _HELD = 4096  # bytes of an unfinished event that are held back; a longer one goes through the chain as it comes
 _CHOICES = 1 << 31  # more than anybody asks for
+_MISSES = 64  # events after which nothing was plain, and it is not looked for any more
+_PAUSE = 1024  # until that many reads have come: it costs half as much as the chain
 _OWED = 64 * 1024  # characters of arguments that the chain has not seen yet
 _SAYS: dict[str, type[TextDelta | ReasoningDelta]] = {
     "content": TextDelta,
@@ -130,12 +132,14 @@ class _Past:
         "_last",
         "_line_ended",
         "_made",
+        "_missed",
         "_named",
         "_opened",
         "_out",
         "_plain",
         "_slowly",
         "_tail",
+        "_telling",
         "_told",
     )
 
@@ -153,12 +157,14 @@ class _Past:
         self._decoded, self._made = _decoder("content"), _SAYS["content"]
         # The choices for which the last event was plain, or the places of calls; none where the chain has a part of an event.
         self._plain: Collection[object] = ()
-        self._calls: PlainCalls | None = None  # while these are what comes
+        self._calls: PlainCalls | None = None  # once there are any
 
         self._came = 0  # how many events have come out of the chain, but for Started
         self._last: Event | None = None  # of these
         self._named = False  # the stream's id and model are known
+        self._missed = 0  # events after which nothing was plain, one after another
         self._told = False  # what comes out of the chain now has been told already
+        self._telling = False  # the chain has the word: who feeds the source now does so from inside on_next
 
     def on_next(self, read: bytes) -> None:
         if (  # a whole event, as most reads are
@@ -180,18 +186,24 @@ class _Past:
                         self._emit(self._made(text, choice.index))
                 elif not self._goes_on(choice):
                     self._odd(read[:-2])
-        elif type(read) is bytes and 13 not in read:
+        elif type(read) is bytes and 13 not in read and self._missed < _MISSES:
             self._read(read)
         else:
-            self.let_go()
+            if self._between:
+                self.let_go()
             self._into_chain(read)
             self._line_ended = read[-1:] == b"\n"
+            if self._missed:
+                self._missed = (self._missed + 1) % _PAUSE
 
     def _read(self, read: bytes) -> None:
         """One that has several events, or a part of one."""
         if self._tail:
-            read = self._tail + read
-            self._tail = b""
+            if b"\n" not in read:
+                self._tail += read
+                self._hold()
+                return
+            read, self._tail = self._tail + read, b""
         if not self._plain:
             read = self._since_last(read)
         whole, _, tail = read.rpartition(b"\n\n")
@@ -202,14 +214,24 @@ class _Past:
         else:
             events, self._tail = _events(read)
             for event in events:
-                self._odd(event)
-        if self._tail and (len(self._tail) > _HELD or (self._slowly is not None and not self._named)):
+                if event[:7] == b"data: {" and b"\n" not in event:
+                    self._one_liners([event[6:]])
+                else:
+                    self._odd(event)
+        if self._tail:
+            self._hold()
+
+    def _hold(self) -> None:
+        """What is held may be held on, if it is not too much and may come to something plain."""
+        if len(self._tail) > _HELD or (self._slowly is not None and not self._named):
             self.let_go()
 
     def _one_liners(self, payloads: list[bytes]) -> None:
         """Events of one line each, which begins with `data: `."""
         emit, decoded, made, plain = self._emit, self._decoded, self._made, self._plain
         for payload in payloads:
+            if self._plain is not plain:  # after one that was not, or by a subscriber who feeds the source
+                decoded, made, plain = self._decoded, self._made, self._plain
             if plain and (len(payload) <= SHALLOW or not too_deep(payload)):
                 try:
                     choice = decoded(payload).choices[0]
@@ -223,7 +245,6 @@ class _Past:
                     if self._goes_on(choice):
                         continue
             self._odd(b"data: " + payload)
-            decoded, made, plain = self._decoded, self._made, self._plain
 
     def _since_last(self, read: bytes) -> bytes:
         """What is left of a read when what it goes on with is in the chain."""
@@ -237,6 +258,7 @@ class _Past:
         """An event that is not plain, or of which that is not known yet."""
         if self._slowly is not None or not self._opens(event):
             self._by_the_chain(event)
+            self._missed = 0 if self._plain else self._missed + 1
 
     # -------------------------------------------------------------------------------- a stream that the chain has not seen
 
@@ -268,8 +290,10 @@ class _Past:
         self._named = True
         self._opened = opened = _Opened(chunk.id, chunk.model, choice.delta.role or "assistant", choice.index)
         self._emit(Started(*opened))
-        if choice.delta.text:
+        if choice.delta.text and self._slowly is None:
             self._speaks("content", choice.index, choice.delta.text)
+        elif choice.delta.text:  # a subscriber has fed other things meanwhile
+            self._by_the_chain(b"data: " + payload)
         return True
 
     def _speaks(self, key: str, choice: int, text: str) -> None:
@@ -293,7 +317,10 @@ class _Past:
         return into
 
     def _into_chain(self, read: bytes) -> None:
-        (self._slowly or self._begin())(read)
+        into = self._slowly or self._begin()
+        telling, self._telling = self._telling, True
+        into(read)
+        self._telling = telling
 
     def _out_of_chain(self, event: Event) -> None:
         if self._told:
@@ -303,18 +330,29 @@ class _Past:
         else:
             self._came += 1
             self._last = event
+            if type(event) is ToolCallDelta:
+                self._calls = self._calls or PlainCalls()
+                self._calls.tell(event)
         self._emit(event)
 
     def _by_the_chain(self, event: bytes) -> None:
         self._catch_up_on_calls()
-        before = self._came
+        if self._slowly is None:
+            self._begin()
+        plain, self._plain = self._plain, ()  # nothing is, for a subscriber who feeds the source meanwhile
+        before, fed = self._came, self._telling
         self._into_chain(event + b"\n\n" if event else b"\n")
         last = self._last
-        if self._came == before and b"data" not in event:  # a comment
+        if fed:
+            self._came += 1  # so that nobody takes what came for what the outer event gave
             return
-        if not self._named or self._came != before + 1:
+        if self._came == before and b"data" not in event:  # a comment
+            self._plain = plain
+            return
+        if not (self._named and self._between) or self._came != before + 1:
             self._forget_all()
             return
+        self._plain = plain
         found = _key_of(event, last)
         if found is None:
             self._plain = ()
@@ -325,20 +363,21 @@ class _Past:
             if self._grows(place, last) and found is not None:
                 self._plain = _with(self._plain, place)
             return
-        self._calls = None
+        self._forget_calls()
         if isinstance(last, (TextDelta, ReasoningDelta)) and found is not None:
             self._plain = _with(self._plain, last.choice)
 
     def let_go(self) -> None:
         """All that is held goes into the chain, which sees what follows from where that stops."""
         self._catch_up_on_calls()
-        into = self._slowly or self._begin()
+        if self._slowly is None:
+            self._begin()
         self._forget_all()
         self._between, self._counted = False, self._came
         self._line_ended = self._tail[-1:] == b"\n"
         if self._tail:
             held, self._tail = self._tail, b""
-            into(held)
+            self._into_chain(held)
 
     def _catch_up(self, read: bytes) -> bytes:
         """What follows the event that is open in the chain."""
@@ -359,7 +398,7 @@ class _Past:
     def _goes_on(self, choice: Any) -> bool:
         """Tell what a piece of a call adds, if it is one, and no more than arguments which are not whole yet."""
         calls = self._calls
-        if calls is None:
+        if calls is None or self._key != _CALLS:
             return False
         piece = choice.delta.tool_calls[0]
         place = choice.index, piece.index
@@ -390,16 +429,18 @@ class _Past:
 
     def _grows(self, place: Place, delta: ToolCallDelta) -> bool:
         """Keep in step with a call that the chain has told of; False if it is whole, or its beginning was not seen."""
-        if self._calls is None:
-            self._calls = PlainCalls()
-        if self._calls.follow(place, delta):
+        if self._calls is not None and self._calls.follow(place, delta):
             return True
         self._plain = _without(self._plain, place)
         return False
 
     def _forget_all(self) -> None:
         self._plain = ()
-        self._calls = None
+        self._forget_calls()
+
+    def _forget_calls(self) -> None:
+        if self._calls is not None:
+            self._calls.forget_all()
 
 
 def _events(read: bytes) -> tuple[list[bytes], bytes]:

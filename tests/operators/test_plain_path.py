@@ -189,20 +189,28 @@ CALLS = [
     GROWS[0][:-1],
 ]
 OPENED = piece(index=0, id="call_0", name="f", arguments="")
+NAMELESS = piece(index=0, id="call_0", arguments='{"a":')
+NAMED = piece(index=0, name="f")
 
 
 @given(
+    st.sampled_from([OPENED, NAMELESS, b""]),
     st.lists(st.sampled_from(CALLS), max_size=14),
     st.lists(st.integers(0, 3000), max_size=10) | st.integers(1, 200),
     st.sampled_from([COMPLETED, None, ConnectionLost("gone")]),
     st.integers(0, 6),
 )
 @settings(max_examples=500)
-@example([piece(index=0, arguments=text) for text in ('{"a":', '"x', '"}', '{"a":"x"}', " ")], 200, COMPLETED, 0)
-@example([*GROWS[:2], piece(index=0, id="call_2", name="g", arguments=""), *GROWS[:2]], 200, COMPLETED, 0)
-def test_the_plain_path_of_calls_changes_nothing(events: list[bytes], cut: Any, end: Any, take: int) -> None:
+@example(
+    OPENED, [piece(index=0, arguments=text) for text in ('{"a":', '"x', '"}', '{"a":"x"}', " ")], 200, COMPLETED, 0
+)
+@example(OPENED, [*GROWS[:2], piece(index=0, id="call_2", name="g", arguments=""), *GROWS[:2]], 200, COMPLETED, 0)
+@example(NAMELESS, [NAMED, *[piece(index=0, arguments=text) for text in ("1", "}", '{"a":1}')]], 200, COMPLETED, 0)
+def test_the_plain_path_of_calls_changes_nothing(
+    opened: bytes, events: list[bytes], cut: Any, end: Any, take: int
+) -> None:
     """What the chain has not seen of a call, it knows before anything depends on it: the same calls, whole or not."""
-    body = b"".join([OPENED, *events])
+    body = b"".join([opened, *events])
     reads = cuts(body, cut) if isinstance(cut, int) else cut_at(body, cut)
     stages: list[Any] = [tool_calls(), *([ops.take(take)] if take else [])]
     alone = RUN(reads, chain(), *stages, end=end)
@@ -255,6 +263,17 @@ def test_it_goes_past_the_chain() -> None:
     grows = [piece(index=0, arguments=text) for text in ('{"a":', "[", "1", "]", ",", '"b":', "{", "}")]
     assert len(RUN([OPENED, *grows], operator, end=None).values) == 2 + len(grows)
     assert 0 < len(seen) < 5
+
+
+def test_a_stream_in_which_nothing_is_plain_is_left_to_the_chain_for_a_while() -> None:
+    odd = PLAIN[0].replace(b"data: ", b"data:")
+    body = [*PLAIN, *[odd] * 100, *PLAIN * 3]
+    for reads in (body, cuts(b"".join(body), 37), cuts(b"".join(body), 1000)):
+        assert RUN(reads, with_plain_path(chain()), end=None).values == RUN(reads, chain(), end=None).values
+    seen: list[bytes] = []
+    operator = with_plain_path(tapped(seen).then(chain()))
+    assert len(RUN([odd] * 100 + [PLAIN[0]] * 5000, operator, end=None).values) == 5101
+    assert 1000 < len(seen) < 1100, "it is tried again"
 
 
 def test_reads_that_are_no_bytes_are_left_to_the_chain() -> None:
@@ -328,6 +347,39 @@ def test_what_a_subscriber_feeds_meanwhile_is_kept(before: int) -> None:
         heard.append(seen)
     assert heard[0] == heard[1]
     assert len(heard[1]) == 4 + before
+
+
+WHOLE = [*PLAIN, *THOUGHTS, OPENED, *[one for one in CALLS if one.endswith(b"}\n\n")]]
+
+
+@given(
+    st.lists(st.sampled_from(WHOLE), min_size=2, max_size=8),
+    st.integers(1, 3),
+    st.dictionaries(st.integers(1, 6), st.sampled_from([*WHOLE, PLAIN[0] * 2, GROWS[0] + GROWS[1]]), min_size=1),
+)
+@settings(max_examples=300)
+@example([piece(index=0, name="f", arguments="["), GROWS[1], piece(index=0, id="x", arguments="2")], 1, {4: GROWS[1]})
+@example([PLAIN[0] * 3], 1, {2: event(chunk({"content": "half \ud83d"}))})
+@example([PLAIN[0]], 1, {1: event(chunk({"content": "half \ud83d"}))})
+def test_a_subscriber_who_feeds_whole_events_changes_nothing(
+    events: list[bytes], together: int, feeds: dict[int, bytes]
+) -> None:
+    """Whatever comes of it, comes in the order in which the chain alone tells it."""
+    heard: list[list[Event]] = []
+    for each in (chain(), with_plain_path(chain())):
+        source: Subject[bytes] = Subject()
+        seen: list[Event] = []
+
+        def on_next(event: Event, source: Subject[bytes] = source, seen: list[Event] = seen) -> None:
+            seen.append(event)
+            if len(seen) in feeds:
+                source.on_next(feeds[len(seen)])
+
+        source.pipe(each).subscribe(on_next, lambda _: None)
+        for at in range(0, len(events), together):
+            source.on_next(b"".join(events[at : at + together]))
+        heard.append(seen)
+    assert heard[1] == heard[0]
 
 
 def test_a_message_that_is_no_object_is_the_chains() -> None:
