@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from operators import StreamError
@@ -90,17 +91,61 @@ def secrets_of(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
     parts = urlsplit(url)
     found = [value for name, value in parse_qsl(parts.query) if is_secret(name)]
     found += [unquote(parts.password)] if parts.password else []
-    found += [value.rpartition(" ")[2] for name, value in headers.items() if is_secret(name)]
+    found += [value.strip().rpartition(" ")[2] for name, value in headers.items() if is_secret(name)]
     return tuple(value for value in found if len(value) >= 6)
 
 
+def redact_body(value: Any, secrets: tuple[str, ...] = ()) -> Any:
+    """From the body of a request to the same with `***` for texts under secret names, and for what looks like a secret.
+
+    >>> redact_body({"model": "m", "user": {"api_key": "abc"}, "messages": [{"content": "I use sk-1234abcd"}]})
+    {'model': 'm', 'user': {'api_key': '***'}, 'messages': [{'content': 'I use ***'}]}
+    """
+    if isinstance(value, str):
+        return redact_text(value, secrets)
+    if isinstance(value, Mapping):
+        return {
+            redact_text(str(name), secrets): MASK
+            if isinstance(inner, str) and is_secret(str(name))
+            else redact_body(inner, secrets)
+            for name, inner in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [redact_body(inner, secrets) for inner in value]
+    return value
+
+
 def redact_error(error: StreamError, secrets: Iterable[str]) -> None:
-    """Take the secrets out of what an error says."""
+    """Take the secrets out of what an error says, and out of what stands behind it in a traceback."""
+    secrets = tuple(secrets)
     error.message = redact_text(error.message, secrets)
     error.args = (error.message,)
-    for name in ("code", "type", "param"):
-        if isinstance(value := getattr(error, name), str):
-            setattr(error, name, redact_text(value, secrets))
+    for name in ("code", "type", "param", "request_id", "rate_limits"):
+        setattr(error, name, redact_body(getattr(error, name), secrets))
+    _redact_behind(error, secrets, {id(error)})
+
+
+def _redact_behind(error: BaseException, secrets: tuple[str, ...], seen: set[int]) -> None:
+    """A client's own error has the header that it could not send, or the line that it could not read."""
+    for link in ("__cause__", "__context__"):
+        behind = getattr(error, link)
+        if behind is None or id(behind) in seen:
+            continue
+        seen.add(id(behind))
+        if _shows(behind, secrets):
+            behind.args = tuple(redact_text(arg, secrets) if isinstance(arg, str) else arg for arg in behind.args)
+        if _shows(behind, secrets):  # its words are not made of its arguments
+            setattr(error, link, None)
+        else:
+            _redact_behind(behind, secrets, seen)
+
+
+def _shows(error: BaseException, secrets: tuple[str, ...]) -> bool:
+    try:
+        said = f"{error} {error!r}"
+    except Exception:
+        return True
+    return redact_text(said, secrets) != said
 
 
 def is_secret(name: str) -> bool:

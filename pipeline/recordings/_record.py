@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from reactivex import Observable
 
 from operators import Operator, Out, Spy, Stage, current_spy, operator, watched_by
 from operators._spy import Spies
-from pipeline._redact import MASK, is_secret, redact_headers, redact_text, redact_url
+from pipeline._redact import redact_body, redact_headers, redact_text, redact_url
 from pipeline.recordings._format import (
     FORMAT,
     VERSION,
@@ -235,23 +235,3 @@ class _Lane(Spy):
 
     def _clean(self, text: str) -> str:
         return redact_text(text, self._secrets)
-
-
-def redact_body(value: Any, secrets: tuple[str, ...] = ()) -> Any:
-    """From the body of a request to the same with `***` for texts under secret names, and for what looks like a secret.
-
-    >>> redact_body({"model": "m", "user": {"api_key": "abc"}, "messages": [{"content": "I use sk-1234abcd"}]})
-    {'model': 'm', 'user': {'api_key': '***'}, 'messages': [{'content': 'I use ***'}]}
-    """
-    if isinstance(value, str):
-        return redact_text(value, secrets)
-    if isinstance(value, Mapping):
-        return {
-            redact_text(str(name), secrets): MASK
-            if isinstance(inner, str) and is_secret(str(name))
-            else redact_body(inner, secrets)
-            for name, inner in value.items()
-        }
-    if isinstance(value, (list, tuple)):
-        return [redact_body(inner, secrets) for inner in value]
-    return value
