@@ -16,8 +16,9 @@ _SAYS_NOTHING = (Started, Usage, Retrying)
 class Patience:
     """The guard of one attempt: breaks it when no content has come for too long, or when its time is up.
 
-    What counts is the time that the source waits for reads; a consumer that is slow is not the stream's fault. One timer is
-    set at a time, and is not moved by what comes: when it goes off, it looks whether it was right, and is set anew.
+    What counts is the time that the source waits for reads, and takes to find no content in them; a consumer that is slow
+    is not the stream's fault. One timer is set at a time, and is not moved by what comes: when it goes off, it looks whether
+    it was right, and is set anew. A wait that begins when it is up already is refused.
     """
 
     def __init__(self, timeouts: Timeouts, until: float | None, *, looping: bool) -> None:
@@ -39,6 +40,9 @@ class Patience:
     def waiting(self) -> None:
         self._since = self._since or time.monotonic()
         if self._timer is None:
+            due = self._due()
+            if due is not None and due <= time.monotonic():
+                raise self._error()
             self._arm()
 
     def came(self) -> None:
@@ -47,8 +51,8 @@ class Patience:
             self._since = None
 
     def content(self) -> None:
-        """Content has come."""
-        self._waited = 0.0
+        """Content has come, and its consumer takes its time."""
+        self._waited, self._since = 0.0, None
         if self._phase == "first_content":
             self._phase, self._limit = "idle_content", self._next_limit
             self._disarm()

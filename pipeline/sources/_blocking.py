@@ -148,14 +148,16 @@ class _Reading(Subscription):
             error = self._broken or as_stream_error(failure, self._body.phase, self._body.idle)
         finally:
             self._waiting = False
-        if guard is not None:
-            guard.came()
         if read is None or error is not None:
+            if guard is not None:
+                guard.came()
             self._end(error)
             return False
         if spy is not None:
             spy.read(read)
         self._observer.on_next(read)
+        if guard is not None:
+            guard.came()
         if self._drained is not None:
             self._drain()
         return not self._left

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import re
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, TypeAlias
@@ -117,6 +118,7 @@ class _Asked:
         built = self.client.build_request(
             self.method, self.url, json=self.json, headers=self.headers, extensions=extensions
         )
+        _check_sendable(str(built.url), header_map(built.headers))
         if spy is not None:
             spy.secrets(secrets_of(str(built.url), header_map(built.headers)))
             spy.request(self.method, redact_url(str(built.url)), redact_headers(header_map(built.headers)), self.json)
@@ -130,6 +132,24 @@ class _Asked:
         if self.on_response is not None:
             self.on_response(response.status_code, headers)
         return bool(response.status_code < 300)
+
+
+_UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|^[ \t]|[ \t]$")
+"""In a header's value: RFC 9110, section 5.5."""
+
+
+def _check_sendable(url: str, headers: Mapping[str, str]) -> None:
+    """Said here, for a client says of it that the connection broke, and shows the value."""
+    if not url.startswith(("http://", "https://")):
+        raise ValueError(
+            f"a url begins with http:// or https://, or with / below a client's base_url; not {redact_url(url)!r}"
+        )
+    for name, value in headers.items():
+        if _UNSENDABLE.search(value):
+            raise ValueError(
+                f"the header {name} has characters that no header can have; is there a line break in a key that was read "
+                "from a file?"
+            )
 
 
 def _is_raw(response: Any) -> bool:

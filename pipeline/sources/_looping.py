@@ -169,8 +169,6 @@ class _Reading(Subscription):
             guard.waiting()
         async for read in reads:
             self._since = None
-            if guard is not None:
-                guard.came()
             if self._left:
                 drained += len(read)
                 if drained > DRAIN_BYTES:
@@ -189,6 +187,8 @@ class _Reading(Subscription):
                             gate.emitting -= 1
                 except Exception as error:
                     raise _SubscriberRaised(error) from None
+            if guard is not None:
+                guard.came()
             if self._left and not self._finishing:
                 return
             if gate is not None and not self._finishing:

@@ -45,7 +45,7 @@ class Observer(NamedTuple):
 
 
 class Guard(Protocol):
-    """Told when a body begins and ends to be read; may break it in between."""
+    """Told when a body begins and ends to be read; may break it in between, also with what `waiting()` raises."""
 
     def started(self, abort: Callable[[Exception], bool]) -> None:
         """Reading begins. `abort(error)` ends the stream with that error if it waits for a read now, else answers False.
@@ -57,7 +57,7 @@ class Guard(Protocol):
         """A read is waited for from now on."""
 
     def came(self) -> None:
-        """It has come, and what follows until the next wait is the consumer's time."""
+        """It has come and was handed on, and what follows until the next wait is the consumer's time."""
 
     def stopped(self) -> None:
         """Reading has ended."""

@@ -366,9 +366,25 @@ def test_a_time_that_is_up_while_the_consumer_works_ends_the_next_wait(clock: Cl
     patience.came()
     clock.go(100)
     assert aborted == []
+    with pytest.raises(LimitExceeded):
+        patience.waiting()
+
+
+def test_a_flood_of_what_says_nothing_ends_with_its_next_wait(clock: Clock) -> None:
+    """It hardly ever waits: the timer goes off while a read is looked through."""
+    aborted: list[Any] = []
+    patience = Patience(Timeouts(first_content=10), None, looping=False)
+    patience.started(lambda _: False)
+    for _ in range(10):
+        patience.waiting()
+        clock.go(0.999)
+        patience.came()
     patience.waiting()
-    clock.go(0)
-    assert [type(error) for error in aborted] == [LimitExceeded]
+    clock.go(0.1)
+    patience.came()
+    with pytest.raises(StreamTimeout, match="no content came for 10 s"):
+        patience.waiting()
+    assert aborted == []
 
 
 def test_came_without_a_wait_means_nothing() -> None:

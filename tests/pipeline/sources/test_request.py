@@ -22,7 +22,19 @@ from operators import ConnectionLost, HttpError, ProtocolError, StreamTimeout
 from pipeline import Retry, Timeouts, completion, decode, iterate, request
 from pipeline.sinks import log
 from pipeline.sources._http import shared_client
-from tests.pipeline.wire import LONG, Call, Kind, Script, Sub, WireServer, answers, says_and_waits, settled, text
+from tests.pipeline.wire import (
+    ANSWER,
+    LONG,
+    Call,
+    Kind,
+    Script,
+    Sub,
+    WireServer,
+    answers,
+    says_and_waits,
+    settled,
+    text,
+)
 
 
 def test_nothing_is_sent_before_subscribe_and_each_subscription_is_a_request(kind: Kind) -> None:
@@ -181,6 +193,36 @@ def test_what_is_no_http_is_connection_lost(kind: Kind) -> None:
 def test_what_is_no_json_is_an_error_of_the_stream(kind: Kind) -> None:
     sub = kind.run(lambda client: request("http://127.0.0.1", json={1, 2}, client=client))
     assert isinstance(sub.end, TypeError)
+
+
+@pytest.mark.parametrize("value", ["Bearer marked-key-4711\n", "marked-key-4711\0", "marked-key-4711 "])
+def test_a_header_of_the_client_that_cannot_be_sent_is_told_without_its_value(kind: Kind, value: str) -> None:
+    def sends(client: Any) -> Any:
+        client.headers["authorization"] = value
+        return request(server.url, client=client)
+
+    with WireServer(answers(ANSWER)) as server:
+        error = kind.run(sends).end
+        assert server.connections == 0
+    assert type(error) is ValueError
+    assert str(error).startswith("the header authorization has characters that no header can have")
+    assert "4711" not in "".join(traceback.format_exception(error))
+
+
+@pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://host/", "//host/v1", "v1/chat"])
+def test_what_is_no_url_of_http_is_told(kind: Kind, url: str) -> None:
+    error = kind.run(lambda client: request(url, client=client)).end
+    assert type(error) is ValueError
+    assert str(error).startswith("a url begins with http:// or https://")
+
+
+def test_a_url_below_the_clients_own_is_fine(kind: Kind) -> None:
+    def sends(client: Any) -> Any:
+        client.base_url = server.url
+        return request("v1/models", method="GET", client=client)
+
+    with WireServer(answers(ANSWER)) as server:
+        assert kind.run(sends).completed
 
 
 def test_a_client_that_is_closed_is_an_error_of_the_stream(blocking: Kind) -> None:
