@@ -24,6 +24,7 @@ from typing import Any, TypeAlias
 from operators import ToolCall, ToolResult, current_spy
 from operators._calls import loads
 from operators._surrogates import scrubbed
+from pipeline._redact import redact_text
 from pipeline.chat._tools import ArgumentsError, Tool, answer
 
 log = logging.getLogger("rxchat.tools")
@@ -300,12 +301,13 @@ def _why(call: ToolCall, raised: BaseException) -> str:
         return str(raised)
     if isinstance(raised, _EscapedError) and raised.__cause__ is not None:
         raised = raised.__cause__
-    log.warning("the tool %s raised: %r", call.name, raised)
     try:
-        said = str(raised)
+        said = redact_text(str(raised))
     except Exception:
         said = ""
-    return f"{type(raised).__name__}: {said}" if said else type(raised).__name__
+    why = f"{type(raised).__name__}: {said}" if said else type(raised).__name__
+    log.warning("the tool %s raised %s", call.name, why)
+    return why
 
 
 def _failed(call: ToolCall, error: str) -> ToolResult:

@@ -128,6 +128,10 @@ class Gate(Held):
     def is_due(self) -> bool:
         return bool(self._due) and self._due[0][0] <= time.monotonic()
 
+    def is_here(self) -> bool:
+        """Is this the event loop that it was made on, which runs the sources that wait at it?"""
+        return asyncio.get_running_loop() is self._loop
+
     def open(self) -> None:
         """Let async sources read until `shut()`."""
         self._open.set()

@@ -154,6 +154,10 @@ class Pull(Generic[T]):
         while not inbox.items:
             if inbox.ended:
                 raise self._end(inbox) or StopAsyncIteration
+            if not inbox.gate.is_here():
+                raise RuntimeError(
+                    "this stream was begun on another event loop, and only there it goes on; begin a new one here"
+                )
             arrived.clear()
             inbox.gate.open()
             try:
@@ -183,7 +187,7 @@ class Pull(Generic[T]):
     async def aclose(self) -> None:
         """Leave the stream, and wait until its source is closed (a second at most)."""
         self.close()
-        if self._inbox is not None and self._inbox.gate.tasks:
+        if self._inbox is not None and self._inbox.gate.tasks and self._inbox.gate.is_here():
             await asyncio.wait(self._inbox.gate.tasks, timeout=1)
 
     async def __aenter__(self) -> Pull[T]:

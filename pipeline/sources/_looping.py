@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import anyio
 from reactivex import abc
 
-from operators import Spy, StreamTimeout
+from operators import Spy, StreamError, StreamTimeout
 from pipeline.sources._failures import as_stream_error
 from pipeline.sources._gate import Held
 from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS, Guard, Observer, Source, Subscription
@@ -64,8 +64,9 @@ class LoopingSource(Source):
             loop = asyncio.get_running_loop()
         except RuntimeError:
             raise RuntimeError(
-                "an async client or iterable is read by an event loop, and none is running here: subscribe inside an "
-                "`async def`, or use a blocking client (httpx.Client)"
+                "an async client or iterable is read by an event loop, and none is running in this thread: subscribe inside "
+                "an `async def`; there, and in a notebook, it is `await stream` and not `stream.run()`. Or use a blocking "
+                "client (httpx.Client)"
             ) from None
         return _Reading(self._make(), observer, loop, gate, self._guard)
 
@@ -266,10 +267,15 @@ class _Reading(Subscription):
                 self._loop.call_soon_threadsafe(action)
 
     def _report(self, error: Exception) -> None:
-        self._loop.call_exception_handler(
-            # without the task: from Python 3.12 on it would be told in that task's context, which is entered already
-            {"message": "a subscriber raised; its stream was closed", "exception": error}
-        )
+        if isinstance(error, StreamError):  # what is raised for want of an on_error
+            what, error = (
+                "a stream ended with an error, and was subscribed without on_error",
+                error.with_traceback(None),
+            )
+        else:
+            what = "a subscriber raised; its stream was closed"
+        # without the task: from Python 3.12 on it would be told in that task's context, which is entered already
+        self._loop.call_exception_handler({"message": what, "exception": error})
 
 
 def _drained(key: int, task: asyncio.Task[None]) -> None:

@@ -163,6 +163,18 @@ def test_what_a_tool_raises_is_its_answer(runner: Runner, make: Any, error: Base
     assert [(r.error, r.content) for r in runner.run(turn)] == [(said, f"Error: {said}"), (None, "g")]
 
 
+def test_what_a_tool_raises_shows_no_secret(runner: Runner, caplog: pytest.LogCaptureFixture) -> None:
+    """Neither to the model nor in the log, and what cannot be said breaks no log."""
+    wrong = RuntimeError("401 for http://h/?api_key=marked-4711 with Authorization: Bearer marked-4711")
+    said = "RuntimeError: 401 for http://h/?api_key=*** with Authorization: Bearer ***"
+    assert runner.answers([call("f")], raising(wrong)) == [f"Error: {said}"]
+    assert runner.answers([call("f")], raising(Unsayable())) == ["Error: Unsayable"]
+    assert [record.getMessage() for record in caplog.records] == [
+        f"the tool f raised {said}",
+        "the tool f raised Unsayable",
+    ]
+
+
 def lambda_named_g() -> str:
     return "g"
 

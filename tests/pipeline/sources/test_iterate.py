@@ -416,6 +416,21 @@ def test_a_hot_stream_may_end_after_the_loop_of_its_consumer() -> None:
     assert not thread.is_alive()
 
 
+def test_a_pull_goes_on_only_on_the_loop_that_it_was_begun_on() -> None:
+    pull = iterate(Awaited(b"a\n", b"b\n"), lines())
+
+    async def begin() -> None:
+        assert await anext(pull) == b"a"
+
+    async def go_on() -> None:
+        with pytest.raises(RuntimeError, match="begun on another event loop, and only there it goes on"):
+            await anext(pull)
+        await pull.aclose()
+
+    asyncio.run(begin())
+    asyncio.run(go_on())
+
+
 def test_a_hot_stream_that_is_not_used_up_ends_in_limit() -> None:
     subject: Subject[int] = Subject()
 

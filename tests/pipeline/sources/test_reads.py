@@ -266,7 +266,8 @@ def test_what_an_async_iterator_raises_comes_after_its_reads() -> None:
 
 def test_without_a_loop_it_is_said_what_to_do() -> None:
     with pytest.raises(
-        RuntimeError, match=r"none is running here: subscribe inside an `async def`, or use a blocking client"
+        RuntimeError,
+        match=r"none is running in this thread: subscribe inside an `async def`; .* `await stream` .* a blocking client",
     ):
         reads(Given().awaited()).subscribe()
 

@@ -34,6 +34,7 @@ from tests.pipeline.wire import (
     says_and_waits,
     settled,
     text,
+    until,
 )
 
 
@@ -107,7 +108,8 @@ def test_what_is_no_client_is_told_at_once(client: object) -> None:
 def test_an_async_client_without_a_loop_is_told_at_once(looping: Kind) -> None:
     client = looping.client()
     with pytest.raises(
-        RuntimeError, match=r"none is running here: subscribe inside an `async def`, or use a blocking client"
+        RuntimeError,
+        match=r"none is running in this thread: subscribe inside an `async def`; .* `await stream` .* a blocking client",
     ):
         request("http://127.0.0.1", client=client).subscribe()
     asyncio.run(client.aclose())
@@ -522,6 +524,30 @@ def test_what_an_async_subscriber_raises_goes_to_the_loop_and_closes_the_respons
 
         looping.act(work)
     assert ([type(error) for error in reported], errors) == ([ZeroDivisionError], [])
+
+
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [(answers(b"no", status=404), HttpError), (answers(b"data: {oops}\n\n" + ANSWER), ProtocolError)],
+    ids=["of the source", "of a stage"],
+)
+def test_an_error_for_want_of_on_error_is_told_as_what_it_is(
+    looping: Kind, script: Script, error: type[Exception]
+) -> None:
+    """No subscriber raised it, and the frames of our own inside help nobody."""
+    reported: list[Any] = []
+
+    with WireServer(script) as server:
+
+        async def work(client: Any) -> None:
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+            request(server.url, client=client).pipe(decode()).subscribe(lambda _: None)
+            await until(lambda: reported)
+
+        looping.act(work)
+    (told,) = reported
+    assert (type(told["exception"]), told["exception"].__traceback__) == (error, None)
+    assert told["message"] == "a stream ended with an error, and was subscribed without on_error"
 
 
 # ------------------------------------------------------------------------------------------------------------- its guard
