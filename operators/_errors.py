@@ -8,6 +8,10 @@ if TYPE_CHECKING:
     from operators._events import Message
 
 
+_CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+"""What moves a cursor or colours a screen: a provider's words go to terminals, through tracebacks too."""
+
+
 class StreamError(Exception):
     """A stream broke. `kind` says how, `message` says what happened, `partial` holds everything that came before.
 
@@ -40,6 +44,7 @@ class StreamError(Exception):
         request_id: str | None = None,
         rate_limits: dict[str, str] | None = None,
     ) -> None:
+        message = message.translate(_CONTROLS)
         super().__init__(message)
         self.message = message
         self.partial = partial

@@ -30,9 +30,10 @@ def http_error(status: int, headers: Mapping[str, str], body: bytes) -> HttpErro
     said = (error_of_body(value) or error_of(value)) if isinstance(value, dict) and value else None
     if said is not None:
         error = HttpError(said.message, code=said.code, type=said.type, param=said.param, retry_after=said.retry_after)
-    elif 300 <= status < 400:
-        where = redact_url(headers.get("location", "nowhere"))
-        error = HttpError(f"redirected to {where}; a client with follow_redirects=True goes there")
+    elif 300 <= status < 400 and "location" in headers:
+        error = HttpError(
+            f"redirected to {redact_url(headers['location'])}; a client with follow_redirects=True goes there"
+        )
     else:
         error = HttpError(text[:400] if text and not text.startswith("<") else _phrase(status))
     error.status = status

@@ -71,6 +71,12 @@ def test_the_repr_is_short() -> None:
     assert repr(ApiError("x", code="c")) == "ApiError('x', code='c')"
 
 
+def test_what_a_provider_says_moves_no_cursor() -> None:
+    """It reaches terminals, through tracebacks too."""
+    error = ApiError("red \x1b[31m, back\b, \x9b2J,\r\n\tnext: Zürich")
+    assert str(error) == error.message == error.args[0] == "red \ufffd[31m, back\ufffd, \ufffd2J,\ufffd\n\tnext: Zürich"
+
+
 @pytest.mark.parametrize("remake", [copy.copy, lambda error: pickle.loads(pickle.dumps(error))])
 def test_errors_can_be_copied_and_pickled(remake: Any) -> None:
     """With all that they hold."""

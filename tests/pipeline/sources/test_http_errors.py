@@ -50,6 +50,14 @@ def test_a_status_that_nobody_knows_is_told_by_its_number() -> None:
     assert http_error(599, {}, b"").message == "HTTP 599"
 
 
+def test_a_redirect_says_where_to_if_it_is_known() -> None:
+    assert http_error(302, {"location": "https://me:pw@host/"}, b"moved").message.startswith(
+        "redirected to https://***@host/;"
+    )
+    assert http_error(302, {}, b"").message == "HTTP 302 Found"
+    assert http_error(304, {}, b"").message == "HTTP 304 Not Modified"
+
+
 @pytest.mark.parametrize(
     ("status", "retryable"),
     [(400, False), (401, False), (404, False), (408, True), (409, True), (429, True), (500, True), (529, True)],
