@@ -17,6 +17,7 @@ from operators._argument_events import (
 from operators._calls import CUT
 from operators._events import Event, Finish, Restarted, RoundStarted, TextDelta, ToolCallDelta
 from operators._json_scan import JsonScan, Step
+from operators._no_events import NO_EVENTS, no_event
 from operators._operator import Operator, Out, Stage, operator
 
 _Told: TypeAlias = ArgumentOpened | ArgumentDelta | ArgumentClosed | ArgumentsInvalid | ArgumentsChecked
@@ -103,12 +104,15 @@ def _arguments(out: Out[Event], of: type, wanted: Any) -> Stage[Event]:
         out.on_next(event)
         if kind is of:
             add(event)
-        elif isinstance(event, Finish):
+        elif kind is Finish:
+            assert isinstance(event, Finish)
             if event.reason.lower() in CUT:
                 cut.add(event.choice)
         elif kind is RoundStarted or kind is Restarted:
             growing.clear()
             cut.clear()
+        elif kind in NO_EVENTS:
+            raise no_event("arguments()", event)
 
     def add(event: Event) -> None:
         if isinstance(event, TextDelta):

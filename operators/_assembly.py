@@ -23,6 +23,7 @@ from operators._events import (
     Usage,
 )
 from operators._extras import Extras
+from operators._no_events import NO_EVENTS, no_event
 
 
 class _Choice:
@@ -54,7 +55,8 @@ class _Rare:
 class Assembly:
     """Keeps fragments and joins them when asked: an event costs the same whatever came before."""
 
-    def __init__(self) -> None:
+    def __init__(self, stage: str | None = None) -> None:
+        self._stage = stage  # for which this is, where what is no event is an error
         self._clear()
 
     def _clear(self) -> None:
@@ -89,13 +91,15 @@ class Assembly:
         elif isinstance(event, RefusalDelta):
             self._rare(event.choice).refusal.append(event.text)
         elif isinstance(event, ToolCall):
-            self._calls(event.choice).given[event.key] = event
+            self._calls(event.choice).give(event)
         elif isinstance(event, AudioDelta):
             self._rare(event.choice).audio.append(event)
         elif isinstance(event, AnnotationDelta):
             self._rare(event.choice).annotations.extend(event.annotations)
         elif isinstance(event, (RoundStarted, Restarted)):
             self._clear()
+        elif self._stage is not None and type(event) in NO_EVENTS:
+            raise no_event(self._stage, event)
 
     def _choice(self, number: int) -> _Choice:
         choice = self._choices.get(number)
@@ -114,6 +118,11 @@ class Assembly:
         if choice.rare is None:
             choice.rare = _Rare()
         return choice.rare
+
+    @property
+    def stream_id(self) -> str | None:
+        """As the provider has named the stream."""
+        return self._id
 
     def messages(self, *, ended: bool) -> tuple[Message, ...]:
         """One Message a choice, in choice order; no tool call is complete unless the stream has `ended` well."""

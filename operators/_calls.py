@@ -89,6 +89,12 @@ class CallFold:
         call.add(delta)
         return call
 
+    def give(self, whole: ToolCall) -> None:
+        """Take in a call that came as a whole; if its pieces came too, and had no id, it has been given one."""
+        self.given[whole.key] = whole
+        if (call := self.calls.get(whole.key)) is not None and not call.id:
+            call.id = whole.id
+
     def wholes(self, stream_id: str | None, finish_reason: str | None, *, ended: bool) -> Iterator[ToolCall]:
         """All calls, in the provider's order where every call has an index, else in order of opening."""
         ended = ended and (finish_reason or "").lower() not in CUT

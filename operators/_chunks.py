@@ -9,10 +9,12 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from operators._errors import ProtocolError, TruncatedError
 from operators._inband import error_of_body
 from operators._json_depth import SHALLOW, too_deep
+from operators._misplaced import misplaced
 from operators._operator import Out, Stage, operator
 from operators._surrogates import JOINED, scrubbed
 
@@ -96,6 +98,10 @@ def chunks(out: Out[Chunk], *, errors: Policy = "raise", extras: bool = False) -
     is no UTF-8 is no reason to lose text. A completion that is not streamed, a bare delta and an error object of
     any shape become chunks too. `null` says nothing.
 
+    What stands where choices or a delta should is passed on in `Chunk.unknown`. When a body ends in which nothing was of a
+    chat completion, that is a ProtocolError with the start of what came, unless errors are let pass: the endpoint speaks
+    another dialect.
+
     Data that is still no JSON object ends the stream with ProtocolError (`errors="raise"`), is left out with a warning
     in the log ("skip"), or is passed on in `Chunk.unknown` ("emit"). Only when more data follows, though: as
     the last thing before a body ends or breaks it is a cut chunk, and that ending's own error says so.
@@ -114,23 +120,43 @@ def chunks(out: Out[Chunk], *, errors: Policy = "raise", extras: bool = False) -
     if errors not in {"raise", "skip", "emit"}:
         raise ValueError(f'chunks(errors=…) is "raise", "skip" or "emit", not {errors!r}')
     undecodable: bytes | None = None  # held until it is known whether anything follows
+    foreign: bytes | None = None  # the first data in which nothing is of a completion
+    known = False  # some was
     news = _News() if extras else None
 
     def on_next(payload: bytes) -> None:
-        nonlocal undecodable
+        nonlocal known, undecodable
         if undecodable is not None:
             raise _not_json(undecodable)
-        deep = len(payload) > SHALLOW and too_deep(payload)
+        chunk, deep = None, False
         try:
-            chunk = None if deep else _decode(payload)
+            deep = len(payload) > SHALLOW and too_deep(payload)
+            if not deep:
+                chunk = _decode(payload)
         except _UNDECODABLE:
-            chunk = None
+            pass
+        except TypeError:
+            raise misplaced("chunks()", "the data of events as bytes", payload, "payloads()") from None
         if chunk is not None and chunk.choices and chunk.choices[0].delta is not None and news is None:
+            known = True
             out.on_next(chunk)
-            return
-        found = None if deep else _second_look(payload, news)
-        if found is not None:
-            for chunk in found:
+        else:
+            look_again(payload, deep=deep)
+
+    def look_again(payload: bytes, *, deep: bool) -> None:
+        """Pass on the chunks in data of an uncommon shape, most often one."""
+        nonlocal foreign, known, undecodable
+        if isinstance(payload, str):
+            raise misplaced("chunks()", "the data of events as bytes", payload, "payloads()")
+        values, lenient = (None, False) if deep else _objects(payload)
+        if values is not None:
+            for value in values:
+                chunk = _chunk(value, news, lenient=lenient)
+                is_known = _is_known(value, chunk)
+                if is_known:
+                    known = True
+                elif is_known is False and foreign is None and errors == "raise":
+                    foreign = payload
                 out.on_next(chunk)
         elif errors == "raise":
             undecodable = payload
@@ -144,13 +170,19 @@ def chunks(out: Out[Chunk], *, errors: Policy = "raise", extras: bool = False) -
     except TruncatedError as cut:
         if undecodable is not None:  # it may say why: some servers end with text that tells what broke
             cut.message += f"; its last data is {_start_of(undecodable)}"
+        if foreign is not None:
+            if not known:
+                raise _another_dialect(foreign) from cut
+            cut.message += f"; not understood was {_start_of(foreign)}"
         raise
     if undecodable is not None:
         raise _not_json(undecodable)
+    if foreign is not None and not known:
+        raise _another_dialect(foreign)
 
 
-def _second_look(payload: bytes, news: _News | None) -> list[Chunk] | None:
-    """The chunks in a payload of an uncommon shape, most often one; None if it cannot be read."""
+def _objects(payload: bytes) -> tuple[list[dict[str, Any]] | None, bool]:
+    """The objects in a payload, None if it is something else; and whether it had to be read leniently."""
     lenient = False
     try:
         value = msgspec.json.decode(payload)
@@ -159,17 +191,19 @@ def _second_look(payload: bytes, news: _News | None) -> list[Chunk] | None:
         try:
             value = scrubbed(json.loads(payload.decode("utf-8", "replace"), strict=False), keep=JOINED)
         except (ValueError, RecursionError):
-            return None
+            return None, lenient
     values = [item for item in (value if isinstance(value, list) else [value]) if item is not None]
-    if not all(isinstance(item, dict) for item in values):
-        return None
-    return [_chunk(item, news, lenient=lenient) for item in values]
+    return (values if all(isinstance(item, dict) for item in values) else None), lenient
 
 
 def _chunk(value: dict[str, Any], news: _News | None, *, lenient: bool) -> Chunk:
     choices = [choice for n, given in enumerate(_choices(value)) if (choice := _choice(given, n)) is not None]
     error = error_of_body(value)
-    unknown = None if news is None else news.of(value)
+    if news is None:
+        odd = _unknown_choices(value, extras=False)
+        unknown = {"choices": odd} if odd else None
+    else:
+        unknown = news.of(value)
     return Chunk(
         id=value.get("id"),
         model=value.get("model"),
@@ -240,20 +274,52 @@ class _News:
     def of(self, value: dict[str, Any]) -> dict[str, Any] | None:
         new = {name: item for name, item in value.items() if name not in _CHUNK and self._told.get(name) != item}
         self._told |= new
-        rest = [_unknown_of_choice(choice) for choice in _choices(value) if isinstance(choice, dict)]
-        if any(rest):
-            new["choices"] = [item for item in rest if item]
+        if rest := _unknown_choices(value, extras=True):
+            new["choices"] = rest
         return new or None
 
 
-def _unknown_of_choice(choice: dict[str, Any]) -> dict[str, Any]:
-    found = {name: item for name, item in choice.items() if name not in _CHOICE and item is not None}
+def _unknown_choices(value: dict[str, Any], *, extras: bool) -> Any:
+    """What stands where choices or a delta should, and is none; with `extras`, their keys that have no field too."""
+    given = value.get("choices")
+    if given and not isinstance(given, (list, dict)):
+        return given
+    return [item for choice in _choices(value) if (item := _unknown_of_choice(choice, extras=extras))]
+
+
+def _unknown_of_choice(choice: Any, *, extras: bool) -> Any:
+    if not isinstance(choice, dict):
+        return choice
+    found = {name: item for name, item in choice.items() if extras and name not in _CHOICE and item is not None}
     delta = choice.get("delta") or choice.get("message")
     if isinstance(delta, dict):
-        inner = {name: item for name, item in delta.items() if name not in _DELTA and item is not None}
+        inner = {name: item for name, item in delta.items() if extras and name not in _DELTA and item is not None}
         if inner:
             found["delta"] = inner
-    return {"index": choice.get("index", 0)} | found if found else {}
+    elif delta and not isinstance(delta, str):
+        found["delta"] = delta
+    return {"index": choice.get("index", 0)} | found if found else None
+
+
+def _is_known(value: dict[str, Any], chunk: Chunk) -> bool | None:
+    """Is it of a chat completion? None if it says nothing by which that could be told."""
+    said = [delta for choice in chunk.choices or () for delta in (choice.delta, choice.message) if delta is not None]
+    if any(choice.finish_reason for choice in chunk.choices or ()) or any(any(astuple(delta)[1:]) for delta in said):
+        return True
+    if chunk.usage or chunk.error is not None:
+        return None
+    if _unknown_choices(value, extras=False):
+        return False
+    if "choices" in value:
+        return True
+    return None if value.keys() <= _CHUNK else False
+
+
+def _another_dialect(payload: bytes) -> ProtocolError:
+    return ProtocolError(
+        f"expected the chunks of a chat completion, got none: the data begins with {_start_of(payload)}; "
+        "does this endpoint speak another dialect?"
+    )
 
 
 def _not_json(payload: bytes) -> ProtocolError:

@@ -13,6 +13,7 @@ from operators._events import (
     TextDelta,
     ToolCallDelta,
 )
+from operators._no_events import NO_EVENTS, no_event
 from operators._operator import Out, Stage, operator
 
 
@@ -50,7 +51,7 @@ def cumulative(out: Out[Event]) -> Stage[Event]:
     this is for providers that are known to repeat.
 
     Keeps what was said, once. A new round and a restart begin afresh. Goes right below `deltas()`; ends as the stream
-    above does, and raises nothing of its own.
+    above does; raises TypeError for bytes and text, which are no events.
 
         TextDelta('H')  TextDelta('Hi')  TextDelta('Hi')  |
         cumulative()
@@ -79,6 +80,8 @@ def cumulative(out: Out[Event]) -> Stage[Event]:
         else:
             if isinstance(event, (RoundStarted, Restarted)):
                 said.clear()
+            elif type(event) in NO_EVENTS:
+                raise no_event("cumulative()", event)
             out.on_next(event)
 
     def said_in(*channel: object) -> _Said:

@@ -24,6 +24,7 @@ from operators._events import (
 )
 from operators._inband import error_of, error_of_body
 from operators._keying import Calls
+from operators._misplaced import misplaced
 from operators._operator import Out, Stage, operator
 from operators._surrogates import Surrogates, scrubbed
 
@@ -77,9 +78,13 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
 
     def on_next(chunk: Chunk) -> None:
         nonlocal said
+        try:
+            given = chunk.choices
+        except AttributeError:
+            raise misplaced("deltas()", "chunks", chunk, "chunks()") from None
         if nameless and (chunk.id or chunk.model):
             name(chunk)
-        for place, choice in enumerate(chunk.choices or ()):
+        for place, choice in enumerate(given or ()):
             index = choice.index
             state = seen.get(index) if type(index) is int else None
             if state is None:

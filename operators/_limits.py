@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from operators._assembly import Assembly
+from operators._bytes import as_bytes
 from operators._errors import LimitExceeded
 from operators._events import Event, ReasoningDelta, RefusalDelta, Restarted, TextDelta, ToolCallDelta
+from operators._given import check_number
 from operators._operator import Operator, Out, Stage, operator
 
 A = TypeVar("A")
@@ -43,7 +45,7 @@ def limit_text(max_chars: int) -> Operator[Event, Event]:
 
 @operator
 def _limit_text(out: Out[Event], max_chars: int) -> Stage[Event]:
-    passed = Assembly()
+    passed = Assembly("limit_text()")
     left = max_chars
 
     def on_next(event: Event) -> None:
@@ -98,7 +100,7 @@ def limit_tokens(n: int, count: Callable[[str], int] | TokenCounter) -> Operator
 
 @operator
 def _limit_tokens(out: Out[Event], n: int, count: Callable[[str], int]) -> Stage[Event]:
-    passed = Assembly()
+    passed = Assembly("limit_tokens()")
     left = n
 
     def on_next(event: Event) -> None:
@@ -143,6 +145,8 @@ def _limit_bytes(out: Out[bytes], n: int) -> Stage[bytes]:
 
     def on_next(read: bytes) -> None:
         nonlocal left
+        if type(read) is not bytes:
+            read = as_bytes(read)
         left -= len(read)
         if left < 0:
             if fits := read[:left]:
@@ -155,6 +159,5 @@ def _limit_bytes(out: Out[bytes], n: int) -> Stage[bytes]:
 
 def _named(name: str, limit: int, made: Operator[A, A]) -> Operator[A, A]:
     """The operator under its public name, if its limit is one."""
-    if limit < 0:
-        raise ValueError(f"{name}: the limit must not be negative")
+    check_number(f"the limit of {name}", "a whole number, at least 0", limit, lambda n: n >= 0, whole=True)
     return Operator((name,), made.kernels)

@@ -15,7 +15,8 @@ def message(out: Out[Message]) -> Stage[Event]:
     Folds ToolCallDelta itself, so it needs no `tool_calls()` above. A call that is not finished stays in `tool_calls` with
     `complete=False`. A new round emits the messages of the last one and begins afresh; a restart begins afresh.
 
-    When the stream breaks, everything that came is in the `partial` of the error, unless that is filled already.
+    When the stream breaks, everything that came is in the `partial` of the error, unless that is filled already. Raises
+    TypeError for bytes and text, which are no events.
 
         TextDelta('H')  TextDelta('i')  Finish('stop')  |
         message()
@@ -26,7 +27,7 @@ def message(out: Out[Message]) -> Stage[Event]:
     >>> reactivex.of(TextDelta("H"), TextDelta("i")).pipe(message()).subscribe(lambda m: print(m.text)) and None
     Hi
     """
-    assembly = Assembly()
+    assembly = Assembly("message()")
 
     def on_next(event: Event) -> None:
         if type(event) is RoundStarted:

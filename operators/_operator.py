@@ -210,6 +210,8 @@ def operator(kernel: Callable[Concatenate[Out[B], P], Stage[A]]) -> Callable[P, 
     if not inspect.isgeneratorfunction(kernel):
         raise TypeError(f"an operator is a generator function that yields its step; {_name(kernel)} is none")
     whole = inspect.signature(kernel)
+    if not any(parameter.kind in _PLACED for parameter in whole.parameters.values()):
+        raise TypeError(f"an operator takes `out` first, to which its values go, as in def {_name(kernel)}(out)")
     options = whole.replace(
         parameters=list(whole.parameters.values())[1:],
         return_annotation=_operator_type(whole),
@@ -217,6 +219,8 @@ def operator(kernel: Callable[Concatenate[Out[B], P], Stage[A]]) -> Callable[P, 
 
     @functools.wraps(kernel)
     def make(*args: P.args, **kwargs: P.kwargs) -> Operator[A, B]:
+        if args and isinstance(args[0], Observable):
+            raise TypeError(f"{_name(kernel)}() makes an operator and is none: was () forgotten?")
         try:
             options.bind(*args, **kwargs)
         except TypeError as error:
@@ -229,6 +233,9 @@ def operator(kernel: Callable[Concatenate[Out[B], P], Stage[A]]) -> Callable[P, 
     make.__signature__ = options  # type: ignore[attr-defined]
     make.__annotations__ = {name: note for name, note in kernel.__annotations__.items() if name in options.parameters}
     return make
+
+
+_PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
 
 def _name(kernel: Callable[..., object]) -> str:

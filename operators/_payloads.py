@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from operators._errors import EmptyStream, TruncatedError
 from operators._inband import error_of_event
+from operators._misplaced import misplaced
 from operators._operator import Out, Stage, operator
 from operators._sse import ServerSentEvent
 
@@ -36,8 +37,11 @@ def payloads(out: Out[bytes], sentinel: bytes = b"[DONE]") -> Stage[ServerSentEv
 
     def on_next(event: ServerSentEvent) -> None:
         nonlocal seen
-        data = event.data
-        if event.event == "error":
+        try:
+            data, kind = event.data, event.event
+        except AttributeError:
+            raise misplaced("payloads()", "server-sent events", event, "sse()") from None
+        if kind == "error":
             seen = True
             raise error_of_event(data)
         if data[:1] != b"{" or marked == b"{":

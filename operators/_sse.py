@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from operators._errors import LimitExceeded
+from operators._misplaced import misplaced
 from operators._operator import Out, Stage, operator
 
 
@@ -59,7 +60,11 @@ def sse(out: Out[ServerSentEvent], *, flush: bool = True, limit: int | None = 64
 
     def on_next(line: bytes) -> None:
         nonlocal size
-        if line[:6] == b"data: ":
+        try:
+            common = line[:6] == b"data: "
+        except TypeError:
+            raise _no_line(line) from None
+        if common:
             value = line[6:]
         elif not line:
             dispatch()
@@ -80,6 +85,8 @@ def sse(out: Out[ServerSentEvent], *, flush: bool = True, limit: int | None = 64
 
     def other_field(line: bytes) -> None:
         nonlocal kind, last_id, retry
+        if not isinstance(line, (bytes, bytearray)):
+            raise _no_line(line)
         name, _, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if name == b"event":
@@ -98,3 +105,7 @@ def sse(out: Out[ServerSentEvent], *, flush: bool = True, limit: int | None = 64
         raise
     if flush:
         dispatch()
+
+
+def _no_line(item: object) -> TypeError:
+    return misplaced("sse()", "lines as bytes", item, "lines()")

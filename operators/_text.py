@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from operators._errors import StreamError
 from operators._events import Event, Message, Restarted, RoundStarted, TextDelta
+from operators._no_events import NO_EVENTS, no_event
 from operators._operator import Out, Stage, operator
 
 
@@ -13,7 +14,7 @@ def text(out: Out[str], *, choice: int = 0) -> Stage[Event]:
 
     `completion(body).pipe(text()).run()` blocks until it is there, `await completion(body, client=client).pipe(text())`
     awaits it; both raise the stream's error, whose `partial` has the text that came. For text as it grows, `select(TextDelta)`. Of a tool conversation it is
-    the text of the last round.
+    the text of the last round. Raises TypeError for bytes and text, which are no events.
 
         TextDelta('H')  TextDelta('i')  |
         text()
@@ -25,13 +26,19 @@ def text(out: Out[str], *, choice: int = 0) -> Stage[Event]:
     'Hi'
     """
     parts: list[str] = []
+    unsure = True  # whether events come at all
 
     def on_next(event: Event) -> None:
+        nonlocal unsure
         if isinstance(event, TextDelta):
             if event.choice == choice:
                 parts.append(event.text)
         elif isinstance(event, (RoundStarted, Restarted)):
             parts.clear()
+        elif unsure:
+            unsure = False
+            if type(event) in NO_EVENTS:
+                raise no_event("text()", event)
 
     try:
         yield on_next

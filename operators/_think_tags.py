@@ -18,6 +18,7 @@ from operators._events import (
     Unknown,
     Usage,
 )
+from operators._no_events import NO_EVENTS, no_event
 from operators._operator import Operator, Out, Stage, operator
 
 _ASIDE = (AnnotationDelta, Gap, LogprobsDelta, Retrying, Started, Unknown, Usage)
@@ -169,6 +170,8 @@ def _think_tags(
         if isinstance(event, Restarted):
             splitters.clear()
         elif not isinstance(event, _ASIDE):
+            if type(event) in NO_EVENTS:
+                raise no_event("think_tags()", event)
             flush(getattr(event, "choice", None))
             if isinstance(event, RoundStarted):
                 splitters.clear()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from operators._calls import CallFold
-from operators._events import Event, Finish, Restarted, RoundStarted, Started, ToolCall, ToolCallDelta
+from operators._events import Event, Finish, Restarted, RoundStarted, Started, TextDelta, ToolCall, ToolCallDelta
+from operators._no_events import NO_EVENTS, no_event
 from operators._operator import Out, Stage, operator
 
 
@@ -35,6 +36,9 @@ def tool_calls(out: Out[Event], *, snapshots: bool = False) -> Stage[Event]:
     def on_next(event: Event) -> None:
         nonlocal stream_id
         kind = type(event)
+        if kind is TextDelta:
+            out.on_next(event)
+            return
         if kind is ToolCallDelta:
             assert isinstance(event, ToolCallDelta)
             call = fold_of(event.choice).add(event)
@@ -57,6 +61,8 @@ def tool_calls(out: Out[Event], *, snapshots: bool = False) -> Stage[Event]:
             folds.clear()
             reasons.clear()
             stream_id = None
+        elif kind in NO_EVENTS:
+            raise no_event("tool_calls()", event)
         out.on_next(event)
 
     def fold_of(choice: int) -> CallFold:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,17 +14,19 @@ from msgspec.structs import replace
 from reactivex import Observable
 
 from operators import Event, Operator
+from operators._given import check_number
 from pipeline.chat._decode import chain
 from pipeline.chat._patience import Patience, patient
 from pipeline.chat._retry import Attempts, Retry
 from pipeline.chat._story import Story, told
-from pipeline.sources._http import Client, endpoint, has_own_timeouts, is_async, request
+from pipeline.sources._http import Client, check_client, check_headers, endpoint, has_own_timeouts, is_async, request
 from pipeline.sources._timeouts import Timeouts
 
 OPENAI = "https://api.openai.com/v1"
 _DEFAULT_TIMEOUTS = Timeouts()
 _DEFAULT_RETRY = Retry()
 _chain = functools.lru_cache(maxsize=8)(chain)
+_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+").fullmatch  # of a header: RFC 9110, section 5.6.2
 
 
 def completion(
@@ -49,8 +53,8 @@ def completion(
     Started is held back until the first other event. A failed attempt is made again as `retry` says, while nothing
     visible has been emitted. Ends with completion or with one StreamError, whose `partial` holds all that came.
 
-    Raises TypeError for a body that is no mapping and for other options of the wrong type, ValueError for a base_url that is no http URL and for a key that no
-    header can hold.
+    Raises TypeError for a body that is no mapping and for other options of the wrong type, ValueError for a base_url that is
+    no http URL, and for a key or a header that cannot be sent.
 
         text = completion({"model": "m", "messages": [{"role": "user", "content": "Hi"}]}).pipe(text()).run()
     """
@@ -59,15 +63,12 @@ def completion(
             raise TypeError(f"{name} is a {kind.__name__}(…), not {given!r}")
     if not isinstance(body, Mapping):
         raise TypeError(f"body is the request as a dict, with its model and messages; not {type(body).__name__}")
+    check_client(client)
+    _check_decoder(decoder)
+    if until is not None:
+        check_number("until", "a time by time.monotonic(), in seconds, or None", until, lambda time: time == time)  # noqa: PLR0124
     url = endpoint(base_url or os.environ.get("OPENAI_BASE_URL") or OPENAI, "chat/completions")
-    key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY", "").strip()
-    sent_headers = {"accept": "text/event-stream"} | ({"authorization": f"Bearer {key}"} if key else {})
-    sent_headers |= {name.lower(): value for name, value in (headers or {}).items()}
-    for name, value in sent_headers.items():
-        if not (value.isascii() and value.isprintable()):  # said here, for what a client says of it shows the value
-            raise ValueError(
-                f"the header {name} has characters that no header can have; is there a line break in it, or in api_key?"
-            )
+    sent_headers = _headers(api_key, {} if headers is None else headers)
     keep_limits = timeouts is _DEFAULT_TIMEOUTS and client is not None and has_own_timeouts(client)
     limits = None if keep_limits else timeouts
     attempt = _Attempt(url, {**body, "stream": True}, sent_headers, client, limits, decoder, until)
@@ -118,3 +119,33 @@ def _within(limits: Timeouts, until: float | None) -> Timeouts:
     left = None if until is None else max(0.001, until - time.monotonic())
     bounds = [bound for bound in (limits.connect, limits.first_content, left) if bound is not None]
     return replace(limits, connect=min(bounds, default=None))
+
+
+def _headers(api_key: object, given: Mapping[Any, Any]) -> dict[str, str]:
+    """What is sent, checked here: what a client says of a bad one comes late, and shows its value."""
+    if not isinstance(api_key, str | None):
+        hint = "; give its .get_secret_value()" if hasattr(api_key, "get_secret_value") else ""
+        raise TypeError(f"api_key is a str, not {type(api_key).__name__}{hint}")
+    check_headers(given)
+    key = api_key if api_key is not None else os.environ.get("OPENAI_API_KEY", "").strip()
+    sent = {"accept": "text/event-stream"} | ({"authorization": f"Bearer {key}"} if key else {})
+    sent |= {name.lower(): value for name, value in given.items()}
+    for name, value in sent.items():
+        if not _NAME(name):
+            raise ValueError(f"{name!r} can be no header's name")
+        if not (value.isascii() and value.isprintable()):
+            raise ValueError(
+                f"the header {name} has characters that no header can have; is there a line break in it, or in api_key?"
+            )
+    return sent
+
+
+def _check_decoder(decoder: Any) -> None:
+    """An operator of ours, or a function of the bytes' Observable, as stock ones are."""
+    if decoder is None or isinstance(decoder, Operator):
+        return
+    try:
+        inspect.signature(decoder).bind(Observable())
+    except (TypeError, ValueError):
+        hint = ": was () forgotten?" if inspect.isroutine(decoder) else f"; not {decoder!r}"
+        raise TypeError(f"decoder is an operator from bytes to events, such as decode(){hint}") from None

@@ -17,6 +17,7 @@ from reactivex.scheduler import VirtualTimeScheduler
 from tenacity import RetryCallState, wait_random_exponential
 
 from operators import Event, LimitExceeded, Restarted, Retrying, StreamError, current_spy
+from operators._given import check_count, check_seconds
 from operators._leavable import Leavable
 from operators._operator import on_trampoline
 from operators._spy import under, watched_by
@@ -46,10 +47,9 @@ class Retry(Struct, frozen=True):
     on_break: Literal["raise", "restart"] = "raise"
 
     def __post_init__(self) -> None:
-        if self.attempts < 1:
-            raise ValueError(f"Retry(attempts=…) counts requests: at least 1, not {self.attempts}")
-        if self.backoff < 0 or self.max_wait < 0:
-            raise ValueError("Retry(backoff=…, max_wait=…) are seconds, at least 0")
+        check_count("Retry(attempts=…)", self.attempts)
+        check_seconds("Retry(backoff=…)", self.backoff)
+        check_seconds("Retry(max_wait=…)", self.max_wait)
         if self.on_break not in {"raise", "restart"}:
             raise ValueError(f'Retry(on_break=…) is "raise" or "restart", not {self.on_break!r}')
 

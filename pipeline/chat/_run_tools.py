@@ -29,7 +29,8 @@ from operators import (
     tool_calls,
 )
 from operators._assembly import Assembly
-from operators._calls import CUT, loads
+from operators._calls import CUT, loads, made_up_id
+from operators._given import check_count, check_number
 from operators._leavable import Leavable
 from operators._operator import on_trampoline
 from operators._spy import watched_by
@@ -69,19 +70,25 @@ def run_tools(
     `max_seconds` in all: running coroutines are cancelled then, as on dispose, and what did not end is answered as such.
 
     A body without `tools` gets theirs. A `tool_choice` that makes the model call a tool holds for the first round, and is
-    "auto" from then on: no answer could come while it stands. Subscribing twice holds two conversations. ValueError for n > 1.
+    "auto" from then on: no answer could come while it stands. Subscribing twice holds two conversations.
+
+    Raises, besides what `completion()` does, TypeError for tools or messages that are no list and for other options of the
+    wrong type, ValueError for n > 1 and for numbers out of bounds.
 
     `reasoning_key` is the key under which the provider wants its reasoning back (see `Message.to_dict`).
     """
     if "until" in completion_options:
         raise TypeError("run_tools() takes max_seconds, for the whole conversation; until is for one completion()")
     completion(body, **completion_options)  # wrong options are told here, not at the first subscription
+    messages = body.get("messages", ())
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
+        raise TypeError(f'body["messages"] is a list of messages, each a dict; not {type(messages).__name__}')
     if body.get("n") not in {None, 1}:
         raise ValueError(f"a conversation has one answer a turn, so n must be 1, not {body['n']!r}")
-    if max_rounds < 1 or parallel < 1:
-        raise ValueError(f"max_rounds and parallel are at least 1, not {max_rounds} and {parallel}")
-    if max_seconds is not None and not max_seconds > 0:
-        raise ValueError(f"max_seconds is a number of seconds above 0, or None; not {max_seconds!r}")
+    check_count("max_rounds", max_rounds)
+    check_count("parallel", parallel)
+    if max_seconds is not None:
+        check_number("max_seconds", "a number of seconds above 0, or None", max_seconds, lambda n: n > 0)
     if not (approve is None or callable(approve)):
         raise TypeError(f"approve is a function that is asked before a call runs, not {approve!r}")
     named = as_tools(tools)
@@ -164,6 +171,7 @@ class _Talk(abc.DisposableBase):
         self._own_loop = OwnLoop()
         self._running: Turn | asyncio.Task[None] | None = None
         self._round = 0
+        self._ids: set[str] = set()  # of the calls of earlier rounds
         self._usages: list[Usage] = []
         self._left = False
 
@@ -183,8 +191,17 @@ class _Talk(abc.DisposableBase):
             )
 
     def _receive(self, event: Event) -> None:
+        if isinstance(event, ToolCall) and event.id in self._ids:
+            event = self._with_its_own_id(event)
         self._assembly.add(event)
         self._emit(event)
+
+    def _with_its_own_id(self, call: ToolCall) -> ToolCall:
+        """A made-up id is of a stream's id, which some providers never send or never change: here it tells rounds apart."""
+        stream_id = self._assembly.stream_id
+        if call.id != made_up_id(stream_id, call.choice, call.key):
+            return call  # the provider's own
+        return replace(call, id=made_up_id(f"{stream_id or ''}/{self._round}", call.choice, call.key))
 
     def _emit(self, event: Event) -> None:
         try:
@@ -286,6 +303,7 @@ class _Talk(abc.DisposableBase):
     def _answered(self, message: Message, turn: Turn) -> None:
         if self._left:
             return
+        self._ids.update(call.id for call in message.tool_calls)
         said = replace(message, tool_calls=tuple(_sendable(call) for call in message.tool_calls))
         self._messages.append(said.to_dict(reasoning_key=self._reasoning_key))
         self._messages += [

@@ -204,6 +204,8 @@ def as_tools(tools: Mapping[str, Any] | Iterable[Any]) -> dict[str, Tool]:
     """Tools by name, from a dict of functions or Tools, or from a list of them."""
     if callable(tools):
         raise TypeError(f"tools are a list of functions or Tools, or a dict of them by name; not {tools!r} alone")
+    if isinstance(tools, (str, bytes)) or not isinstance(tools, Iterable):
+        raise TypeError(f"tools are a list of functions or Tools, or a dict of them by name; not {tools!r}")
     if isinstance(tools, Mapping):
         named = [(str(name), given) for name, given in tools.items()]
     else:

@@ -20,6 +20,7 @@ from operators import (
     Usage,
     operator,
 )
+from operators._no_events import NO_EVENTS, no_event
 from operators._stream_event import StreamEvent
 from pipeline.measure._quantiles import Quantiles
 from pipeline.measure._source_facts import SourceFacts
@@ -112,6 +113,8 @@ def metrics(out: Out[Event | Metrics], *, stall: float = 1.0) -> Stage[Event]:
                 measure = _Measure(now(), facts, stall, event.round)
             elif isinstance(event, Restarted):
                 measure.restart()
+            elif type(event) in NO_EVENTS:
+                raise no_event("metrics()", event)
             measure.other(event, now())
         out.on_next(event)
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from operators._given import check_count, check_number
+from pipeline._makes_sink import makes_sink
 from pipeline.sharing._buffers import Buffer, Kept, Newest
 from pipeline.sharing._joining import Joined
 from pipeline.sharing._sink import Calls, Sink, as_calls
@@ -15,11 +18,18 @@ class Paced:
     """A sink with its flow policy, for `share_to()`. Its counters may be read at any time, from any thread."""
 
     def __init__(self, sink: Sink, policy: str, make: Callable[[Callable[[int], None]], Buffer]) -> None:
+        if isinstance(sink, Paced):
+            raise TypeError(f"{sink!r} has its policy already")
         self.calls: Calls = as_calls(sink)
         self._policy, self._make = policy, make
         self._lock = threading.Lock()
         self._dropped = 0
         self._buffers: weakref.WeakSet[Buffer] = weakref.WeakSet()
+
+    if not TYPE_CHECKING:  # for a checker it is no function, and so no subscriber
+
+        def __call__(self, _event: object) -> None:
+            raise TypeError(f"{self!r} has a pace of its own and goes into share_to({self!r}), not into subscribe()")
 
     @property
     def dropped(self) -> int:
@@ -47,6 +57,7 @@ class Paced:
         return self._policy.format(self.calls.name)
 
 
+@makes_sink
 def block(sink: Sink, limit: int = 64) -> Paced:
     """From a sink to one that gets every event, and holds the stream back while `limit` of them wait.
 
@@ -59,10 +70,11 @@ def block(sink: Sink, limit: int = 64) -> Paced:
     >>> block(print, 8)
     block(print, 8)
     """
-    _at_least_one("block(limit=…)", limit)
+    check_count("block(limit=…)", limit)
     return Paced(sink, f"block({{}}, {limit})", lambda _: Kept(limit))
 
 
+@makes_sink
 def latest(sink: Sink) -> Paced:
     """From a sink to one that gets the newest event each time it is done with the one before.
 
@@ -75,6 +87,7 @@ def latest(sink: Sink) -> Paced:
     return Paced(sink, "latest({})", lambda on_drop: Newest(1, on_drop))
 
 
+@makes_sink
 def drop_oldest(sink: Sink, limit: int = 100) -> Paced:
     """From a sink to one for which at most `limit` events wait, and that misses the oldest of them when more come.
 
@@ -85,10 +98,11 @@ def drop_oldest(sink: Sink, limit: int = 100) -> Paced:
     >>> drop_oldest(print)
     drop_oldest(print, 100)
     """
-    _at_least_one("drop_oldest(limit=…)", limit)
+    check_count("drop_oldest(limit=…)", limit)
     return Paced(sink, f"drop_oldest({{}}, {limit})", lambda on_drop: Newest(limit, on_drop))
 
 
+@makes_sink
 def coalesce(sink: Sink, ms: float = 50, *, limit: int = 65_536) -> Paced:
     """From a sink to one that gets deltas joined: all that was said, in fewer and larger events.
 
@@ -105,12 +119,6 @@ def coalesce(sink: Sink, ms: float = 50, *, limit: int = 65_536) -> Paced:
     >>> coalesce(print, 20)
     coalesce(print, 20, limit=65536)
     """
-    _at_least_one("coalesce(limit=…)", limit)
-    if not ms >= 0:
-        raise ValueError(f"coalesce(ms=…) are milliseconds, at least 0, not {ms}")
+    check_count("coalesce(limit=…)", limit)
+    check_number("coalesce(ms=…)", "a number of milliseconds, at least 0", ms, lambda n: n >= 0)
     return Paced(sink, f"coalesce({{}}, {ms:g}, limit={limit})", lambda _: Joined(ms / 1000, limit))
-
-
-def _at_least_one(option: str, number: int) -> None:
-    if number < 1:
-        raise ValueError(f"{option} is at least 1, not {number}")

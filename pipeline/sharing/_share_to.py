@@ -11,6 +11,7 @@ from reactivex import Observable, abc
 from reactivex.internal import default_error, noop
 from reactivex.scheduler import CurrentThreadScheduler, VirtualTimeScheduler
 
+from operators._given import check_seconds
 from operators._leavable import Leavable
 from operators._operator import on_trampoline
 from pipeline.sharing._lanes import Direct, Lane, Queued, log
@@ -65,8 +66,8 @@ def share_to(*sinks: Sink | Paced, drain_seconds: float | None = 30.0) -> Callab
     >>> said
     [TextDelta(text='Hi', choice=0)]
     """
-    if drain_seconds is not None and not drain_seconds >= 0:
-        raise ValueError(f"drain_seconds are seconds, at least 0, not {drain_seconds}")
+    if drain_seconds is not None:
+        check_seconds("drain_seconds", drain_seconds)
     given = [sink if isinstance(sink, Paced) else as_calls(sink) for sink in sinks]
     for sink in given:
         if isinstance(sink, Calls) and sink.is_async:

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from reactivex.internal import noop
 
+from pipeline._makes_sink import is_maker, no_sink
+
 
 class Observing(Protocol):
     """An observer. Its methods may be coroutine functions."""
@@ -37,6 +39,8 @@ class Calls(NamedTuple):
 def as_calls(sink: Sink) -> Calls:
     if isinstance(sink, type) or not (callable(sink) or hasattr(sink, "on_next")):
         raise TypeError(f"a sink is an observer or a function of an event, not {sink!r}")
+    if is_maker(sink):
+        raise no_sink(sink)
     observer: Any = sink
     if hasattr(sink, "on_next"):
         return Calls(type(sink).__name__, observer.on_next, observer.on_error, observer.on_completed)

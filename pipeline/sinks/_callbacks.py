@@ -22,8 +22,11 @@ from operators import (
     tool_calls,
     watched_by,
 )
+from pipeline._makes_sink import makes_sink
+from pipeline.sinks._one_stream import OneStream
 
 
+@makes_sink
 def callbacks(
     *,
     on_started: Callable[[Started], object] | None = None,
@@ -107,4 +110,4 @@ def _through_tool_calls(observer: abc.ObserverBase[Event]) -> Observer[Event]:
     events: Subject[Event] = Subject()
     with watched_by(None):  # those who look on see the stream, and not how a sink is made
         events.pipe(tool_calls()).subscribe(observer)
-    return Observer(events.on_next, events.on_error, events.on_completed)
+    return OneStream(events.on_next, events.on_error, events.on_completed)

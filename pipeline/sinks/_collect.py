@@ -5,23 +5,25 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from reactivex import Observer
-
 from operators import Conversation, Event, Message, RoundStarted, StreamError
 from operators._assembly import Assembly
+from pipeline._makes_sink import makes_sink
+from pipeline.sinks._one_stream import OneStream
 
 
-class Collected(Observer[Event]):
+class Collected(OneStream):
     """What has come so far. May be read at any time and from any thread: while it comes, at the end, after a dispose.
 
     `ended` says that the stream completed or broke; after a dispose it stays False. `error` is what it broke with, and
     `conversation` the whole conversation, once its Conversation event has come.
     """
 
+    made_by = "collect()"
+
     def __init__(self) -> None:
         super().__init__()
         self._lock = threading.Lock()
-        self._assembly = Assembly()
+        self._assembly = Assembly("collect()")
         self._rounds: tuple[Message, ...] = ()  # the messages of the rounds before
         self.ended = False
         self.error: Exception | None = None
@@ -61,10 +63,12 @@ class Collected(Observer[Event]):
         return f"<collected: {len(self.messages)} messages, {state}>"
 
 
+@makes_sink
 def collect() -> Collected:
     """From events to a sink whose `messages` and `text` can be read at any time, also after a cancel.
 
-    An error is kept, not raised, and its `partial` is filled if it is empty.
+    An error is kept, not raised, and its `partial` is filled if it is empty. It collects one stream: another one that
+    comes when that has ended gets RuntimeError.
 
     >>> from operators import TextDelta
     >>> from reactivex.subject import Subject

@@ -8,11 +8,13 @@ from typing import Literal, TextIO
 
 from rich.console import Console
 
+from pipeline._makes_sink import makes_sink
 from pipeline.sinks._live import LiveConsole
 from pipeline.sinks._plain import PlainConsole
 from pipeline.sinks._tally import Prices
 
 
+@makes_sink
 def console(
     file: TextIO | None = None,
     *,
@@ -45,8 +47,8 @@ def console(
     wrong is then said on `errors` (stderr). Nothing that the model says is obeyed by a terminal: control characters are
     shown as symbols, in a pipe too, since most pipes end in a terminal. NO_COLOR and FORCE_COLOR are heeded.
 
-    `clock` gives seconds; None leaves times out, as for a body that was recorded. A sink shows one stream; it raises
-    what the file raises.
+    `clock` gives seconds; None leaves times out, as for a body that was recorded. A sink shows one stream, and raises
+    RuntimeError when it gets another one after that; it raises what the file raises.
 
     >>> import reactivex, sys
     >>> from operators import Finish, ReasoningDelta, TextDelta

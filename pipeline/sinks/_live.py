@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Callable
 from typing import Literal
 
-from reactivex import Observer
 from rich.console import Console
 
 from operators import (
@@ -23,8 +22,10 @@ from operators import (
     ToolCallDelta,
     ToolResult,
 )
+from operators._no_events import NO_EVENTS, no_event
 from pipeline.sinks._block import Words, remark
 from pipeline.sinks._call import Call, Result
+from pipeline.sinks._one_stream import OneStream
 from pipeline.sinks._page import Page
 from pipeline.sinks._painter import Painter, Row
 from pipeline.sinks._phrases import Remarkable, described, in_lines
@@ -42,8 +43,10 @@ INTERVAL = 1 / 15
 """Seconds between two frames: more of them no one can read."""
 
 
-class LiveConsole(Observer[Event]):
+class LiveConsole(OneStream):
     """Keeps a page of blocks and draws it now and then, from the thread that brings the events or from a ticker's."""
+
+    made_by = "console()"
 
     def __init__(
         self,
@@ -178,6 +181,8 @@ class LiveConsole(Observer[Event]):
             self._remark(remark_on(event), "remark.warning")
             if isinstance(event, Restarted):
                 self._new_round()
+        elif type(event) in NO_EVENTS:
+            raise no_event("console()", event)
 
     def _say(self, block: Callable[[], Prose | Words | Folded], kind: str, choice: int, text: str) -> None:
         if not text:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
-from reactivex import Observer
 
 from operators import (
     AnnotationDelta,
@@ -27,7 +26,10 @@ from operators import (
     ToolResult,
     Unknown,
 )
+from operators._no_events import NO_EVENTS, no_event
+from pipeline._makes_sink import makes_sink
 from pipeline._redact import MASK, is_secret, redact_text
+from pipeline.sinks._one_stream import OneStream
 
 _DEBUG = (
     TextDelta,
@@ -44,6 +46,7 @@ _WARNING = (Retrying, Restarted, Gap)
 _LIMIT = 1000
 
 
+@makes_sink
 def log(logger: logging.Logger | str | None = None, *, limit: int = _LIMIT, secrets: Iterable[str] = ()) -> LogSink:
     r"""From events to a log, one line each: the name of the event, then its fields.
 
@@ -71,8 +74,10 @@ def logger_of(logger: logging.Logger | str | None) -> logging.Logger:
     return logger if isinstance(logger, logging.Logger) else logging.getLogger(logger or "rxchat")
 
 
-class LogSink(Observer[Event]):
+class LogSink(OneStream):
     """The observer that `log()` makes."""
+
+    made_by = "log()"
 
     def __init__(self, logger: logging.Logger, limit: int, secrets: tuple[str, ...]) -> None:
         super().__init__()
@@ -141,6 +146,8 @@ def _fields(event: Event) -> dict[str, Any]:
     if isinstance(event, Conversation):
         usage = None if event.usage is None else _fields(event.usage)
         return {"messages": len(event.messages), "usage": usage}
+    if type(event) in NO_EVENTS:
+        raise no_event("log()", event)
     return {name: value for name, value in msgspec.structs.asdict(event).items() if value is not None}
 
 

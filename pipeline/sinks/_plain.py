@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from typing import TextIO
 
-from reactivex import Observer
 from rich.console import Console
 
 from operators import (
@@ -21,6 +20,8 @@ from operators import (
     ToolCallDelta,
     ToolResult,
 )
+from operators._no_events import NO_EVENTS, no_event
+from pipeline.sinks._one_stream import OneStream
 from pipeline.sinks._phrases import RESULT_SHOWN, Remarkable, cut, described, remark
 from pipeline.sinks._sheet import Sheet
 from pipeline.sinks._tally import Prices, Tally
@@ -28,8 +29,10 @@ from pipeline.sinks._turns import Turns
 from pipeline.sinks._visible import visible
 
 
-class PlainConsole(Observer[Event]):
+class PlainConsole(OneStream):
     """Writes each piece as it comes and takes nothing back."""
+
+    made_by = "console()"
 
     def __init__(
         self,
@@ -114,6 +117,8 @@ class PlainConsole(Observer[Event]):
             self._remark(remark(event), "yellow")
             if isinstance(event, Restarted):
                 self._new_round()
+        elif type(event) in NO_EVENTS:
+            raise no_event("console()", event)
 
     def _say(self, text: str, choice: int, kind: str = "text", style: str = "") -> None:
         if not text:

@@ -55,6 +55,23 @@ def is_async(client: Client) -> bool:
     return inspect.iscoroutinefunction(getattr(client, "send", None))
 
 
+def check_client(client: object) -> None:
+    if isinstance(client, type):
+        raise TypeError(
+            f"client is an httpx.Client or httpx.AsyncClient, not the class {client.__name__}: was () forgotten?"
+        )
+    if client is not None and not (hasattr(client, "build_request") and hasattr(client, "send")):
+        raise TypeError(f"client is an httpx.Client or httpx.AsyncClient (or httpx2's), not {type(client).__name__}")
+
+
+def check_headers(headers: object) -> None:
+    if not isinstance(headers, Mapping):
+        raise TypeError(f"headers are a dict of names and values, both str; not {type(headers).__name__}")
+    for name, value in headers.items():
+        if not (isinstance(name, str) and isinstance(value, str)):
+            raise TypeError(f"headers are a dict of names and values, both str; {name!r} has {type(value).__name__}")
+
+
 def has_own_timeouts(client: Client) -> bool:
     """Does it have others than the five seconds that a client of httpx has when nobody said anything?"""
     given: Any = getattr(client, "timeout", None)
@@ -83,9 +100,11 @@ def request(
     Raises HttpError for a status of 300 or more (with what comes of its body in two seconds), StreamTimeout, ConnectionLost, ProtocolError for a body that cannot
     be decompressed. Subscribing with an async client where no event loop runs raises RuntimeError at once.
     """
+    if not isinstance(url, str):
+        raise TypeError(f"url is a str, not {type(url).__name__}")
+    check_client(client)
+    check_headers({} if headers is None else headers)
     use = shared_client() if client is None else client
-    if not (hasattr(use, "build_request") and hasattr(use, "send")):
-        raise TypeError(f"client is an httpx.Client or httpx.AsyncClient (or httpx2's), not {type(use).__name__}")
     what = _Asked(url, json, method, dict(headers or {}), use, timeouts, on_response)
     if is_async(use):
         return LoopingSource(functools.partial(_AsyncBody, what), guard, what.secrets)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from reactivex import Observer
-
 from operators import Event, Operator, Out, Stage, operator
+from pipeline.sinks._one_stream import OneStream
 from pipeline.web._feed import Feed
 from pipeline.web._hub import Hub
 
 
-class WebSink(Observer[Event]):
+class WebSink(OneStream):
     """The observer that `Page.sink()` makes. `dispose()` says that the stream was left."""
+
+    made_by = "Page.sink()"
 
     def __init__(self, feed: Feed) -> None:
         super().__init__()

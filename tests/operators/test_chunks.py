@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 from typing import Any
@@ -194,9 +195,9 @@ def test_extras_are_what_has_no_field() -> None:
     assert [chunk.unknown for chunk in found] == [
         {"provider": "x", "choices": [{"index": 1, "native": "y", "delta": {"odd": 1}}]},
         None,
-        {"provider": "z", "choices": [{"index": 0, "native": "y"}]},
+        {"provider": "z", "choices": ["none", {"index": 0, "native": "y"}]},
     ]
-    assert [chunk.unknown for chunk in RUN(body, chunks()).values] == [None] * 3
+    assert [chunk.unknown for chunk in RUN(body, chunks()).values] == [None, None, {"choices": ["none"]}]
     events = RUN(body, chunks(extras=True), deltas()).values
     assert [event.data for event in events if isinstance(event, Unknown)][1]["provider"] == "z"
 
@@ -205,3 +206,105 @@ def test_pretty_printed_json_over_several_data_lines() -> None:
     """The lines are joined with LF."""
     text = '{\ndata:   "choices": [\ndata:     {"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}\ndata:   ]\ndata: }'
     assert answer_of(text).text == "Hi"
+
+
+# ------------------------------------------------------------------------------------------------------ not a completion's
+
+ODD = {
+    "text for choices": ({"choices": "abc"}, {"choices": "abc"}),
+    "text for a choice": ({"choices": ["abc"]}, {"choices": ["abc"]}),
+    "a list for a delta": (
+        {"choices": [{"index": 1, "delta": [{"content": "x"}]}]},
+        {"choices": [{"index": 1, "delta": [{"content": "x"}]}]},
+    ),
+    "a number for a message": ({"choices": [{"message": 7}]}, {"choices": [{"index": 0, "delta": 7}]}),
+    "beside a good one": ({"choices": [chunk()["choices"][0], 7]}, {"choices": [7]}),
+}
+
+
+@pytest.mark.parametrize(("odd", "told"), ODD.values(), ids=ODD)
+@pytest.mark.parametrize("options", [{}, {"extras": True}])
+def test_what_stands_where_choices_should_is_not_lost(odd: dict[str, Any], told: Any, options: Any) -> None:
+    """It is told as Unknown; what comes after it goes on."""
+    good = {"choices": [{"index": 0, "delta": {"content": "Hi"}, "finish_reason": "stop"}]}
+    seen = RUN([json.dumps(odd).encode(), json.dumps(good).encode()], chunks(**options), deltas())
+    assert [event.data for event in seen.values if isinstance(event, Unknown)] == [told]
+    assert TextDelta("Hi") in seen.values
+    assert seen.completed
+
+
+@pytest.mark.parametrize(
+    "nothing", [{"choices": []}, {"choices": None}, {"choices": ""}, {"choices": [None]}, {"choices": [{"delta": []}]}]
+)
+def test_what_is_empty_is_not_told(nothing: dict[str, Any]) -> None:
+    assert [found.unknown for found in RUN([json.dumps(nothing).encode()], chunks()).values] == [None]
+
+
+DIALECTS: dict[str, list[dict[str, Any]]] = {
+    "responses": [
+        {"type": "response.created", "response": {"id": "r", "error": None, "output": []}},
+        {"type": "response.output_text.delta", "delta": "Hi"},
+        {"type": "response.completed", "response": {"usage": {"input_tokens": 3}}},
+    ],
+    "anthropic": [
+        {
+            "type": "message_start",
+            "message": {"id": "m", "role": "assistant", "content": [], "usage": {"input_tokens": 3}},
+        },
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Hi"}},
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}},
+        {"type": "message_stop"},
+    ],
+    "gemini": [{"candidates": [{"content": {"parts": [{"text": "Hi"}]}, "finishReason": "STOP"}], "modelVersion": "g"}],
+    "ollama": [
+        {"model": "m", "response": "Hi", "done": False},
+        {"model": "m", "response": "", "done": True, "eval_count": 2},
+    ],
+    "cohere": [
+        {"type": "message-start", "id": "x", "delta": {"message": {"role": "assistant", "content": []}}},
+        {"type": "content-delta", "index": 0, "delta": {"message": {"content": {"text": "Hi"}}}},
+    ],
+    "choices of another kind": [{"choices": ["Hi"]}],
+}
+
+
+@pytest.mark.parametrize("said", DIALECTS.values(), ids=DIALECTS)
+@pytest.mark.parametrize("done", [True, False])
+def test_a_stream_in_another_dialect_is_told_as_such(said: list[dict[str, Any]], done: bool) -> None:
+    """Not as one that was cut, or empty, which the same request might mend; the error shows how it begins."""
+    seen = events_of(*said, done=done)
+    assert isinstance(seen.end, ProtocolError)
+    assert not seen.end.retryable
+    assert f"got none: the data begins with '{json.dumps(said[0])[:30]}" in str(seen.end)
+    assert str(seen.end).endswith("does this endpoint speak another dialect?")
+    assert len(str(seen.end)) < 260
+
+
+def test_what_was_not_understood_is_told_of_a_stream_that_was_cut() -> None:
+    """It may be the rest of it: reasoning of Anthropic's own, for one, is read."""
+    thought = {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm"}}
+    seen = events_of(*DIALECTS["anthropic"][:1], thought, *DIALECTS["anthropic"][1:], done=False)
+    assert isinstance(seen.end, TruncatedError)
+    assert '; not understood was \'{"type": "message_start"' in str(seen.end)
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ([{"type": "ping"}, chunk({"content": "Hi"})], "truncated"),
+        ([{"choices": [], "prompt_filter_results": [1]}], "truncated"),
+        ([{"id": "c", "object": "chat.completion.chunk", "created": 1}], "truncated"),
+        ([{"usage": {"prompt_tokens": 3}, "provider": "x"}], "truncated"),
+        ([{}], "truncated"),
+        ([{"choices": True, "usage": {"prompt_tokens": 3}}], "truncated"),
+    ],
+)
+def test_what_may_be_of_a_completion_is_no_other_dialect(said: list[dict[str, Any]], kind: str) -> None:
+    assert events_of(*said, done=False).end.kind == kind
+
+
+@pytest.mark.parametrize("errors", ["skip", "emit"])
+def test_errors_that_are_let_pass_end_no_stream_in_another_dialect(errors: Any) -> None:
+    seen = RUN([json.dumps(said).encode() for said in DIALECTS["gemini"]], chunks(errors=errors))
+    assert seen.completed
+    assert len(seen.values) == 1

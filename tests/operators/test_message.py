@@ -163,3 +163,14 @@ def test_reasoning_goes_back_where_it_is_asked_for() -> None:
         "reasoning_content": "hm",
     }
     assert "reasoning_content" not in Message(text="4").to_dict(reasoning_key="reasoning_content")
+
+
+def test_a_call_keeps_the_id_that_it_was_given_as_a_whole(each_way: Way) -> None:
+    """Whoever gives it one, for its pieces had none."""
+    events = [
+        Started("c", "m"),
+        ToolCallDelta(0, 0, None, "f", "{}"),
+        ToolCall(0, 0, "given", "f", "{}", complete=True),
+    ]
+    (made,) = each_way.run(events, message()).values
+    assert [call.id for call in made.tool_calls] == ["given"]

@@ -380,3 +380,49 @@ def test_it_can_be_shared(kind: Kind) -> None:
 def test_options_of_the_wrong_type_are_told_at_once(option: str, given: Any) -> None:
     with pytest.raises(TypeError, match=rf"^{option} is a (Retry|Timeouts)\(…\), not {given}"):
         completion(BODY, **{option: given})
+
+
+class Hidden:
+    def get_secret_value(self) -> str:
+        return KEY
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"api_key": KEY.encode()}, TypeError, "api_key is a str, not bytes$"),
+        ({"api_key": Hidden()}, TypeError, r"api_key is a str, not Hidden; give its \.get_secret_value\(\)"),
+        ({"headers": ["x"]}, TypeError, "headers are a dict of names and values, both str; not list"),
+        ({"headers": {"x": 1}}, TypeError, "both str; 'x' has int"),
+        ({"headers": {"x": KEY.encode()}}, TypeError, "both str; 'x' has bytes$"),
+        ({"headers": {1: "x"}}, TypeError, "both str; 1 has str"),
+        ({"headers": {"bad name": KEY}}, ValueError, "'bad name' can be no header's name$"),
+        ({"client": "x"}, TypeError, "client is an httpx.Client .*, not str"),
+        ({"client": httpx.Client}, TypeError, r"not the class Client: was \(\) forgotten\?"),
+        ({"decoder": decode}, TypeError, r"from bytes to events, such as decode\(\): was \(\) forgotten\?"),
+        ({"decoder": "x"}, TypeError, r"from bytes to events, such as decode\(\); not 'x'"),
+        ({"until": "x"}, TypeError, r"until is a time by time.monotonic\(\), in seconds, or None; not 'x'"),
+        ({"until": float("nan")}, ValueError, "until is a time"),
+    ],
+)
+def test_wrong_options_are_told_at_once(options: Any, error: Any, said: str) -> None:
+    """At the call, in our words, and never with the value of a secret."""
+    with pytest.raises(error, match=said) as raised:
+        completion(BODY, **options)
+    assert KEY not in str(raised.value)
+
+
+def test_a_decoder_may_be_any_function_of_a_stream(router: Any) -> None:
+    """As `compose` makes them."""
+    sent(router, decoder=lambda reads: reads.pipe(decode()))
+
+
+def test_another_dialect_is_not_asked_again(kind: Kind) -> None:
+    said = event({"type": "message_start", "message": {"role": "assistant", "content": []}}) + event(
+        {"type": "message_stop"}
+    )
+    with WireServer(answers(said)) as server:
+        sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client))
+        assert len(server.calls) == 1
+    assert isinstance(sub.end, ProtocolError)
+    assert "the data begins with '{" in str(sub.end)

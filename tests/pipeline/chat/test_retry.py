@@ -246,14 +246,21 @@ def test_how_long_it_waits(retry: Retry, attempt: int, error: StreamError, expec
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"attempts": 0}, "counts requests: at least 1, not 0"),
-        ({"backoff": -1}, "are seconds, at least 0"),
-        ({"max_wait": -1}, "are seconds, at least 0"),
+        ({"attempts": 0}, r"^Retry\(attempts=…\) is a whole number, at least 1; not 0"),
+        ({"backoff": -1}, r"^Retry\(backoff=…\) is a number of seconds, at least 0; not -1"),
+        ({"max_wait": -1}, r"^Retry\(max_wait=…\) is a number of seconds, at least 0; not -1"),
+        ({"max_wait": float("nan")}, "not nan"),
         ({"on_break": "explode"}, 'is "raise" or "restart", not \'explode\''),
     ],
 )
 def test_wrong_options_are_told(options: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
+        Retry(**options)
+
+
+@pytest.mark.parametrize("options", [{"attempts": "3"}, {"attempts": 2.5}, {"backoff": None}, {"max_wait": "60"}])
+def test_options_of_the_wrong_type_are_told(options: dict[str, Any]) -> None:
+    with pytest.raises(TypeError, match=r"^Retry\(\w+=…\) is a .*number"):
         Retry(**options)
 
 

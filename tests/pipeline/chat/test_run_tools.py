@@ -182,6 +182,23 @@ def test_the_old_function_call(kind: Kind) -> None:
     assert said["tool_calls"][0]["id"] == answer["tool_call_id"]
 
 
+def test_calls_without_ids_are_told_apart_over_rounds(kind: Kind) -> None:
+    """The provider gives them none, and all its streams the same id."""
+    nameless = [calls(("", *PARIS[1:]), ("", *ROME[1:])), calls(("", *PARIS[1:]))]
+    sub, _ = ask(kind, [*nameless, says("Sunny.")])
+    ids = [found.id for found in sub.values if isinstance(found, ToolCall)]
+    assert len(set(ids)) == 3
+    assert [found.call.id for found in sub.values if isinstance(found, ToolResult)] == ids
+    said = closing(sub).messages
+    assert [one["tool_call_id"] for one in said if one["role"] == "tool"] == ids
+    assert [call["id"] for one in said for call in one.get("tool_calls", ())] == ids
+
+
+def test_the_providers_own_ids_stay_though_they_come_again(kind: Kind) -> None:
+    sub, _ = ask(kind, [calls(PARIS), calls(PARIS), says("Sunny.")])
+    assert [found.id for found in sub.values if isinstance(found, ToolCall)] == ["call_1", "call_1"]
+
+
 def test_a_body_keeps_its_own_tools(kind: Kind) -> None:
     own = {**BODY, "tools": [{"type": "function", "function": {"name": "get_weather"}}], "temperature": 0}
     sub, requests = ask(kind, then(calls(PARIS)), body=own)
@@ -881,6 +898,12 @@ def test_a_spy_sees_rounds_and_their_tools(kind: Kind) -> None:
         ({}, {"max_rounds": 0}, ValueError, "at least 1"),
         ({}, {"parallel": 0}, ValueError, "at least 1"),
         ({}, {"max_seconds": 0}, ValueError, "above 0"),
+        *(({}, {name: wrong}, TypeError, name) for name in ("max_rounds", "parallel") for wrong in (None, "3", 2.5)),
+        ({}, {"max_seconds": "3"}, TypeError, "max_seconds is a number of seconds"),
+        ({}, {"max_seconds": float("nan")}, ValueError, "max_seconds is a number of seconds"),
+        ({"messages": "hi"}, {}, TypeError, "is a list of messages, each a dict; not str"),
+        ({"messages": ASKED}, {}, TypeError, "is a list of messages, each a dict; not dict"),
+        ({"messages": None}, {}, TypeError, "is a list of messages, each a dict; not NoneType"),
         ({}, {"approve": True}, TypeError, "approve is a function"),
         ({}, {"until": 1.0}, TypeError, "max_seconds"),
         ({}, {"base_url": "nowhere"}, ValueError, "base_url"),

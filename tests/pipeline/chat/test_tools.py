@@ -322,6 +322,9 @@ def test_what_would_be_called_wrongly_is_refused() -> None:
     assert tool(House().street_of).parameters["properties"] == {"long": {"type": "boolean"}}
     with pytest.raises(TypeError, match="a list of functions or Tools"):
         as_tools(default)  # type: ignore[arg-type]
+    for wrong in (None, 5, "get"):
+        with pytest.raises(TypeError, match=rf"a list of functions or Tools, .*; not {wrong!r}"):
+            as_tools(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -193,10 +193,29 @@ def test_wrong_bounds(wrong: Any) -> None:
         wrong()
 
 
+@pytest.mark.parametrize(("policy", "bound"), [(block, "x"), (drop_oldest, 1.5), (coalesce, "x"), (coalesce, None)])
+def test_bounds_that_are_no_numbers(policy: Any, bound: Any) -> None:
+    with pytest.raises(TypeError, match=r"number.*, at least"):
+        policy(print, bound)
+
+
 @pytest.mark.parametrize("sink", [None, 3, "print", list])
 def test_what_is_no_sink(sink: Any) -> None:
     with pytest.raises(TypeError, match="a sink is"):
         latest(sink)
+
+
+def test_what_has_a_policy_takes_no_other_one() -> None:
+    paced: Any = latest(print)
+    with pytest.raises(TypeError, match=r"latest\(print\) has its policy already"):
+        block(paced)
+
+
+def test_what_has_a_policy_is_no_subscriber() -> None:
+    """It is told where it goes."""
+    sink: Any = latest(print)
+    with pytest.raises(TypeError, match=r"goes into share_to\(latest\(print\)\), not into subscribe\(\)"):
+        reactivex.of(TextDelta("Hi")).subscribe(sink)
 
 
 def test_repr() -> None:

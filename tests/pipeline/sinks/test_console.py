@@ -321,7 +321,7 @@ def test_what_went_wrong_goes_elsewhere(capsys: pytest.CaptureFixture[str]) -> N
     sink.on_next(TextDelta("Half"))
     sink.on_error(ApiError("overloaded\x1b[31m"))
     assert file.getvalue() == "Half\n"
-    assert errors.getvalue() == "retrying in 0.5 s, attempt 2: busy\nerror: overloaded␛[31m (api)\n"
+    assert errors.getvalue() == "retrying in 0.5 s, attempt 2: busy\nerror: overloaded\ufffd[31m (api)\n"
     console(io.StringIO()).on_error(ApiError("on stderr"))
     assert capsys.readouterr() == ("", "error: on stderr (api)\n")
 

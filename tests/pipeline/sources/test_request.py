@@ -105,6 +105,20 @@ def test_what_is_no_client_is_told_at_once(client: object) -> None:
         request("http://127.0.0.1", client=client)
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"client": httpx.Client}, r"not the class Client: was \(\) forgotten\?"),
+        ({"url": 5}, "url is a str, not int"),
+        ({"headers": 5}, "headers are a dict of names and values, both str; not int"),
+        ({"headers": {"x": 1}}, "headers are a dict of names and values, both str; 'x' has int"),
+    ],
+)
+def test_options_of_the_wrong_type_are_told_at_once(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        request(**{"url": "http://127.0.0.1", **given})
+
+
 def test_an_async_client_without_a_loop_is_told_at_once(looping: Kind) -> None:
     client = looping.client()
     with pytest.raises(
