@@ -6,6 +6,7 @@ import asyncio
 import importlib
 import ssl
 from collections.abc import Awaitable, Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import httpx
@@ -26,6 +27,15 @@ class AsyncClient(NamedTuple):
     open: Callable[[int], Awaitable[tuple[Read, Callable[[], Awaitable[Any]]]]]
     """Make a client for so many streams; gives how to read one, and how to close the client."""
     needs: tuple[str, ...] = ()
+
+    @property
+    def raw(self) -> bool:
+        """It hands on the reads as they come."""
+        return is_raw(self.name)
+
+
+def is_raw(name: str) -> bool:
+    return name.startswith("bare") or "alone" in name
 
 
 def untrusting() -> ssl.SSLContext:
@@ -150,19 +160,36 @@ async def _ours_on_aiohttp(_streams: int) -> tuple[Read, Callable[[], Awaitable[
     return read, session.close
 
 
-async def _openai(streams: int) -> tuple[Read, Callable[[], Awaitable[Any]]]:
+def _openai_over_aiohttp(_streams: int) -> Any:
+    """The client that openai[aiohttp] brings."""
+    import httpx2
     import openai
 
-    http = _httpx2(streams)
+    limits = httpx2.Limits(max_connections=0)  # as above
+    return openai.DefaultAioHttpClient(verify=untrusting(), limits=limits, timeout=60)
 
-    async def read(url: str, on_text: OnText) -> None:
-        client = openai.AsyncOpenAI(base_url=url, api_key="none", http_client=http, max_retries=0)
-        async for chunk in await client.chat.completions.create(stream=True, **REQUEST):
-            for choice in chunk.choices:
-                if choice.delta.content:
-                    on_text(choice.delta.content)
 
-    return read, http.aclose
+def _openai(make: Callable[[int], Any]) -> Any:
+    """One client for all streams."""
+
+    async def opened(streams: int) -> tuple[Read, Callable[[], Awaitable[Any]]]:
+        import openai
+
+        http = make(streams)
+
+        @cache
+        def client_of(url: str) -> Any:
+            return openai.AsyncOpenAI(base_url=url, api_key="none", http_client=http, max_retries=0)
+
+        async def read(url: str, on_text: OnText) -> None:
+            async for chunk in await client_of(url).chat.completions.create(stream=True, **REQUEST):
+                for choice in chunk.choices:
+                    if choice.delta.content:
+                        on_text(choice.delta.content)
+
+        return read, http.aclose
+
+    return opened
 
 
 BARE = "bare: httpx aiter_raw"
@@ -172,6 +199,7 @@ OURS_AIOHTTP = "ours: completion(), httpx-aiohttp"
 BARE_ON_AIOHTTP = "bare: aiohttp iter_any"
 OURS_ON_AIOHTTP = "ours: reads() | decode(), aiohttp"
 OPENAI = "openai.AsyncOpenAI"
+OPENAI_AIOHTTP = "openai.AsyncOpenAI, DefaultAioHttpClient"
 
 ASYNC = (
     AsyncClient(BARE, _bare(_httpx)),
@@ -183,7 +211,8 @@ ASYNC = (
     AsyncClient(OURS_AIOHTTP, _ours(_over_aiohttp), ("httpx_aiohttp",)),
     AsyncClient(BARE_ON_AIOHTTP, _bare_on_aiohttp, ("aiohttp",)),
     AsyncClient(OURS_ON_AIOHTTP, _ours_on_aiohttp, ("aiohttp",)),
-    AsyncClient(OPENAI, _openai, ("openai", "httpx2")),
+    AsyncClient(OPENAI, _openai(_httpx2), ("openai", "httpx2")),
+    AsyncClient(OPENAI_AIOHTTP, _openai(_openai_over_aiohttp), ("openai", "httpx2", "aiohttp")),
 )
 
 
@@ -235,9 +264,12 @@ def _openai_sync() -> tuple[Callable[[str, OnText], None], Callable[[], Any]]:
 
     http = httpx2.Client(verify=untrusting(), timeout=60)
 
+    @cache
+    def client_of(url: str) -> Any:
+        return openai.OpenAI(base_url=url, api_key="none", http_client=http, max_retries=0)
+
     def read(url: str, on_text: OnText) -> None:
-        client = openai.OpenAI(base_url=url, api_key="none", http_client=http, max_retries=0)
-        for chunk in client.chat.completions.create(stream=True, **REQUEST):
+        for chunk in client_of(url).chat.completions.create(stream=True, **REQUEST):
             for choice in chunk.choices:
                 if choice.delta.content:
                     on_text(choice.delta.content)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import importlib.util
+import math
 import tracemalloc
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from reactivex import Observable
 
@@ -14,10 +15,10 @@ from operators import Event, Out, Stage, arguments, message, operator, text, too
 from pipeline import decode, replay
 from pipeline.sharing import share_to
 from tests.bench.bodies import DONE, event
-from tests.bench.measure import exponent, in_turn, spread
+from tests.bench.measure import Costs, exponent, growth, in_turn, spread
 from tests.bench.report import Figure, Report, Target
 
-FLAT = Target(1.05)
+FLAT = 1.05
 FLAT_MEMORY = Target(2.0)
 READ = 64 * 1024
 LONG = 20_000  # events, where something else grows
@@ -25,11 +26,14 @@ TABLE = "Growing"
 
 
 class Reads:
-    """A long body that is not kept: a beginning, one read over and over, an end."""
+    """A long body that is not kept: a beginning, one piece over and over in long reads, an end."""
 
-    def __init__(self, begin: bytes, piece: bytes, events: int, end: bytes) -> None:
-        per_read = max(1, min(events, READ // len(piece)))
-        self._begin, self._read, self._count, self._end = begin, piece * per_read, max(1, events // per_read), end
+    def __init__(self, begin: bytes, piece: bytes, pieces: int, end: bytes) -> None:
+        per_read = READ // len(piece)
+        self._begin, self._read, self._end = begin, piece * per_read, end
+        self._reads, left = divmod(pieces, per_read)
+        self._rest = piece * left
+        self.events = pieces + (begin + end).count(b"\n\n")
 
     def __iter__(self) -> Iterator[bytes]:
         yield from self.without_end()
@@ -38,8 +42,10 @@ class Reads:
     def without_end(self) -> Iterator[bytes]:
         if self._begin:
             yield self._begin
-        for _ in range(self._count):
+        for _ in range(self._reads):
             yield self._read
+        if self._rest:
+            yield self._rest
 
 
 def text_reads(events: int) -> Reads:
@@ -78,81 +84,109 @@ def same(out: Out[Event]) -> Stage[Event]:
     yield out.on_next
 
 
-def staged(stages: int) -> Observable[Any]:
-    return replay(text_reads(LONG)).pipe(decode(), *[same() for _ in range(stages)])
+def staged(stages: int) -> list[Any]:
+    return [same() for _ in range(stages)]
 
 
-def shared(sinks: int) -> Observable[Any]:
-    return replay(text_reads(LONG)).pipe(decode(), share_to(*[_ignore for _ in range(sinks)]))
+def shared(sinks: int) -> list[Any]:
+    return [share_to(*[_ignore for _ in range(sinks)])]
 
 
-def _chain(make: Callable[[int], Reads], *below: Callable[[], Any]) -> Callable[[int], Observable[Any]]:
-    return lambda size: replay(make(size)).pipe(decode(), *[stage() for stage in below])
+class Chain(NamedTuple):
+    """Something that grows: the body, and what stands below decode()."""
+
+    reads: Callable[[int], Reads]
+    below: tuple[Callable[[], Any], ...] = ()
+
+
+class Beside(NamedTuple):
+    """Something of which there are more and more: what one more costs is what n cost above the fewest."""
+
+    below: Callable[[int], list[Any]]
+    counts: tuple[int, ...]
 
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
-EVENTS: dict[str, Callable[[int], Observable[Any]]] = {
-    "events: decode()": _chain(text_reads),
-    "events: decode() | text()": _chain(text_reads, text),
-    "events: decode() | tool_calls() | message()": _chain(text_reads, tool_calls, message),
+CHAINS = {
+    "events: decode()": Chain(text_reads),
+    "events: decode() | text()": Chain(text_reads, (text,)),
+    "events: decode() | tool_calls() | message()": Chain(text_reads, (tool_calls, message)),
+    "length of arguments: decode()": Chain(argument_reads),
+    "length of arguments: decode() | tool_calls() | message()": Chain(argument_reads, (tool_calls, message)),
+    "length of arguments: decode() | arguments()": Chain(argument_reads, (arguments,)),
+    "length of one string: decode() | arguments()": Chain(string_reads, (arguments,)),
 }
-LENGTHS: dict[str, Callable[[int], Observable[Any]]] = {
-    "length of arguments: decode()": _chain(argument_reads),
-    "length of arguments: decode() | tool_calls() | message()": _chain(argument_reads, tool_calls, message),
-    "length of arguments: decode() | arguments()": _chain(argument_reads, arguments),
-    "length of one string: decode() | arguments()": _chain(string_reads, arguments),
-}
-BESIDE: dict[str, tuple[Callable[[int], Observable[Any]], tuple[int, ...]]] = {
-    "stages": (staged, (1, 2, 5, 10, 20)),
-    "sinks of share_to()": (shared, (1, 2, 5, 10)),
+BESIDE = {
+    "stages": Beside(staged, (0, 1, 2, 5, 10, 20)),
+    "sinks of share_to()": Beside(shared, (1, 2, 5, 10)),
 }
 
 
 def run(report: Report) -> None:
-    for name, make in (EVENTS | LENGTHS).items():
-        _of_length(report, name, make, per_item=1 if name in EVENTS else 4)
-    for name, (make, counts) in BESIDE.items():
-        _of_count(report, name, make, counts)
+    for name, chain in CHAINS.items():
+        _of_length(report, name, chain)
+    for name, beside in BESIDE.items():
+        _of_count(report, name, beside)
     _arguments(report)
     _memory(report)
 
 
-def _of_length(report: Report, name: str, make: Callable[[int], Observable[Any]], per_item: int) -> None:
+def flat(times: float) -> Target:
+    """For what grows so many times: far off is an exponent that makes the longest cost twice what the target lets it."""
+    return Target(FLAT, far=1 + math.log(2) / math.log(times) / FLAT)
+
+
+def _of_length(report: Report, name: str, chain: Chain) -> None:
     """Short streams run as often as makes them comparable, so that what disturbs is spread alike."""
     sizes = SIZES[:-1] if report.quick else SIZES
-    costs = in_turn({str(size): (_often(make, size, sizes[-1]), _times(size, sizes[-1]) * size) for size in sizes}, 3)
-    points = {size: costs.each(str(size)) * per_item for size in sizes}  # for one item
+    runs = {}
+    for size in sizes:
+        reads, times = chain.reads(size), max(1, min(20, sizes[-1] // 4 // size))
+        stream = replay(reads).pipe(decode(), *[stage() for stage in chain.below])
+        runs[str(size)] = _often(stream, times), times * reads.events
+    costs = in_turn(runs, 3)
+    points = {size: costs.each(str(size)) for size in sizes}
     report.curves[name] = {str(size): cost for size, cost in points.items()}
     k = exponent((size, size * cost) for size, cost in points.items())
-    report.add(Figure(TABLE, name, k, "exponent", target=FLAT))
+    report.add(Figure(TABLE, name, k, "exponent", target=flat(sizes[-1] / sizes[0])))
     short, long = sizes[1], sizes[-1]
     ratio = costs.ratio(str(long), str(short))
-    target = Target((long / short) ** (FLAT.limit - 1))
+    target = Target((long / short) ** (FLAT - 1))
     report.add(Figure(TABLE, f"{name}: an event at {long:,}", points[long], "µs/event", ratio, f"at {short:,}", target))
 
 
-def _times(size: int, longest: int) -> int:
-    return max(1, min(20, longest // 4 // size))
-
-
-def _often(make: Callable[[int], Observable[Any]], size: int, longest: int) -> Callable[[], None]:
-    streams = [make(size)] * _times(size, longest)
-
+def _often(stream: Observable[Any], times: int) -> Callable[[], None]:
     def run() -> None:
-        for stream in streams:
+        for _ in range(times):
             stream.subscribe(_ignore)
 
     return run
 
 
-def _of_count(report: Report, name: str, make: Callable[[int], Observable[Any]], counts: tuple[int, ...]) -> None:
-    costs = in_turn({str(n): (_often(make, n, 0), LONG) for n in counts}, 3 if report.quick else 7)
-    points = {n: costs.each(str(n)) for n in counts}
-    report.curves[name] = {str(n): cost for n, cost in points.items()}
-    report.add(Figure(TABLE, name, exponent(points.items()), "exponent", target=FLAT))
-    slope = (points[counts[-1]] - points[counts[0]]) / (counts[-1] - counts[0])
-    report.add(Figure(TABLE, f"{name}: one more", slope * 1e3, "ns/event"))
+def _of_count(report: Report, name: str, beside: Beside) -> None:
+    costs = costs_of(beside, LONG, rounds=7 if report.quick else 31)
+    k, one_more = growth_of(beside, costs)
+    report.curves[name] = {n: costs.each(n) for n in costs}
+    grown = beside.counts[-1] - beside.counts[0]
+    report.add(Figure(TABLE, f"{name}, above {beside.counts[0]}", k, "exponent", target=flat(grown)))
+    report.add(Figure(TABLE, f"{name}: one more", one_more * 1e3, "ns/event"))
+
+
+def costs_of(beside: Beside, events: int, rounds: int) -> Costs:
+    runs = {}
+    for n in beside.counts:
+        reads = text_reads(events)
+        runs[str(n)] = _often(replay(reads).pipe(decode(), *beside.below(n)), 1), reads.events
+    return in_turn(runs, rounds)
+
+
+def growth_of(beside: Beside, costs: Costs) -> tuple[float, float]:
+    """The exponent of what comes on top of the fewest, and the microseconds of one more."""
+    fewest, *more = beside.counts
+    above = [(n - fewest, costs.above(str(n), str(fewest))) for n in more]
+    most, cost = above[-1]
+    return growth(above), cost / most
 
 
 def _arguments(report: Report) -> None:

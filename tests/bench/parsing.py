@@ -9,11 +9,15 @@ from tests.bench.peers import (
     COMPETITORS,
     FLOOR,
     HTTPX_SSE,
+    LANGCHAIN,
+    LITELLM,
     OPENAI_CREATE,
     OPENAI_STREAM,
     OURS,
-    OURS_COMPLETION,
+    OURS_COMPLETION2,
+    OURS_COMPLETION2_ASYNC,
     OURS_RESPONSE,
+    PYDANTIC_AI,
     STAGED,
     Competitor,
     Sink,
@@ -30,12 +34,21 @@ CHEAPER = {
     OPENAI_CREATE: {"1 event": Target(40, at_least=True), "16 KiB": Target(40, at_least=True)},
     OPENAI_STREAM: {"1 event": Target(80, at_least=True), "16 KiB": Target(80, at_least=True)},
 }
-"""How many times what decode() costs. Theirs is with a mock transport, whose own cost is a line of the table."""
+"""How many times what decode() costs, alone. Theirs is with a mock transport, whose own cost is a line of the table."""
 
-LIKE_FOR_LIKE = {BY_HAND: OURS_RESPONSE, HTTPX_SSE: OURS_RESPONSE}
+LIKE_FOR_LIKE = {
+    BY_HAND: OURS_RESPONSE,
+    HTTPX_SSE: OURS_RESPONSE,
+    OPENAI_CREATE: OURS_COMPLETION2,
+    OPENAI_STREAM: OURS_COMPLETION2,
+    LANGCHAIN: OURS_COMPLETION2,
+    PYDANTIC_AI: OURS_COMPLETION2_ASYNC,
+    LITELLM: OURS_COMPLETION2,
+}
 """What of ours does the same over the same transport: for a whole client, completion()."""
 
-QUICK = {FLOOR, OURS, OURS_RESPONSE, BY_HAND, HTTPX_SSE, OPENAI_CREATE}
+NOTES = {one.name: one.note for one in COMPETITORS}
+QUICK = {FLOOR, OURS, OURS_RESPONSE, OURS_COMPLETION2, BY_HAND, HTTPX_SSE, OPENAI_CREATE}
 
 
 def run(report: Report) -> None:
@@ -55,21 +68,24 @@ def _measured(competitors: list[Competitor], kind: str, cut: str, *, quick: bool
     events = 1_500 if quick else 3_000
     if cut == "1 byte":
         events //= 10
-    bodies = {share: BODIES[kind](max(40, int(events * share))) for share in {one.share for one in competitors}}
-    reads = {share: body.reads(CUTS[cut]) for share, body in bodies.items()}
+    body = BODIES[kind](events)
+    reads = body.reads(CUTS[cut])
     sink = Sink()
     runs = {}
     for one in competitors:
-        read = one.make(reads[one.share])
-        runs[one.name] = (lambda read=read: read(sink)), len(bodies[one.share].events)
-    return in_turn(runs, 5 if quick else 7)
+        read = one.make(reads)
+        runs[one.name] = (lambda read=read: read(sink)), len(body.events)
+    return in_turn(runs, 5 if quick else 7, fewer={one.name: one.rounds for one in competitors})
 
 
 def _tell(report: Report, costs: Costs, kind: str, cut: str) -> None:
     table = f"Parsing {kind}, reads of {cut}"
 
-    def add(name: str, to: str, target: Target | None = None) -> None:
-        report.add(Figure(table, name, costs.each(name), "µs/event", costs.ratio(name, to), _short(to), target))
+    def add(name: str, to: str, target: Target | None = None, alike: str = "") -> None:
+        figure = Figure(table, name, costs.each(name), "µs/event", costs.ratio(name, to), _short(to), target)
+        if alike:
+            figure = figure._replace(alike=costs.ratio(name, alike), alike_to=_short(alike))
+        report.add(figure._replace(note=NOTES.get(name, "")))
 
     text = kind == "text"
     report.add(Figure(table, FLOOR, costs.each(FLOOR), "µs/event"))
@@ -77,9 +93,7 @@ def _tell(report: Report, costs: Costs, kind: str, cut: str) -> None:
         if name.startswith(("ours", "up to", "transport")):
             add(name, FLOOR, TO_FLOOR.get(cut) if text and name == OURS else None)
         elif name != FLOOR:
-            add(name, OURS, CHEAPER.get(name, {}).get(cut) if text else None)
-            if (alike := LIKE_FOR_LIKE.get(name, OURS_COMPLETION)) in costs:
-                add(name, alike)
+            add(name, OURS, CHEAPER.get(name, {}).get(cut) if text else None, LIKE_FOR_LIKE[name])
 
 
 def _short(name: str) -> str:

@@ -60,14 +60,16 @@ class Sink:
 class Competitor(NamedTuple):
     name: str
     make: Callable[[Reads], Run]
-    share: float = 1.0
-    """Of the events that the fast ones get: the slow ones get fewer, and the cost is per event."""
+    rounds: int = 7
+    """In how many it takes part, at most: the slow ones in fewer. All read the same events."""
     needs: tuple[str, ...] = ()
     """What must be installed."""
     found: Callable[[Any], Found] | None = None
     """What an item says, as (channel, text); None for one that calls the channels itself, or finds nothing."""
     channels: tuple[str, ...] = ("text", "reasoning", "arguments")
     """What it keeps of a stream."""
+    note: str = ""
+    """What must be known of it where it is compared."""
 
 
 class Needing(Protocol):
@@ -210,6 +212,22 @@ def ours_completion(body: Reads) -> Run:
     return lambda sink: _subscribe(stream, sink)
 
 
+def ours_completion2(body: Reads) -> Run:
+    stream = completion(REQUEST, base_url=URL, client=_httpx2_client(body))
+    return lambda sink: _subscribe(stream, sink)
+
+
+def ours_completion2_async(body: Reads) -> Run:
+    async def stream(sink: Sink) -> None:
+        done = asyncio.get_running_loop().create_future()
+        completion(REQUEST, base_url=URL, client=_httpx2_async_client(body)).subscribe(
+            sink.item, on_error=done.set_exception, on_completed=lambda: done.set_result(None)
+        )
+        await done
+
+    return lambda sink: asyncio.run(stream(sink))
+
+
 def _subscribe(stream: Any, sink: Sink) -> None:
     stream.subscribe(sink.item, on_error=_ended)
 
@@ -350,10 +368,20 @@ def httpx2_transport(body: Reads) -> Any:
     return httpx2.MockTransport(lambda _: httpx2.Response(200, headers=STREAM, stream=Stream()))
 
 
-def httpx2_alone(body: Reads) -> Run:
+def _httpx2_client(body: Reads) -> Any:
     import httpx2
 
-    client = httpx2.Client(transport=httpx2_transport(body))
+    return httpx2.Client(transport=httpx2_transport(body))
+
+
+def _httpx2_async_client(body: Reads) -> Any:
+    import httpx2
+
+    return httpx2.AsyncClient(transport=httpx2_transport(body))
+
+
+def httpx2_alone(body: Reads) -> Run:
+    client = _httpx2_client(body)
 
     def run(sink: Sink) -> None:
         with client.stream("POST", URL, json=REQUEST) as response:
@@ -363,12 +391,21 @@ def httpx2_alone(body: Reads) -> Run:
     return run
 
 
+def httpx2_async_alone(body: Reads) -> Run:
+    """The same with asyncio, and with what starts and ends it, as the peers have it that know nothing else."""
+
+    async def stream(sink: Sink) -> None:
+        async with _httpx2_async_client(body).stream("POST", URL, json=REQUEST) as response:
+            async for read in response.aiter_raw():
+                sink.item(read)
+
+    return lambda sink: asyncio.run(stream(sink))
+
+
 def _openai(body: Reads) -> Any:
-    import httpx2
     import openai
 
-    http = httpx2.Client(transport=httpx2_transport(body))
-    return openai.OpenAI(base_url=URL, api_key="none", http_client=http, max_retries=0)
+    return openai.OpenAI(base_url=URL, api_key="none", http_client=_httpx2_client(body), max_retries=0)
 
 
 def openai_create(body: Reads) -> Run:
@@ -403,10 +440,9 @@ def of_openai(chunk: Any) -> Found:
 
 
 def langchain(body: Reads) -> Run:
-    import httpx2
     from langchain_openai import ChatOpenAI
 
-    http = httpx2.Client(transport=httpx2_transport(body))
+    http = _httpx2_client(body)
     model = ChatOpenAI(model=REQUEST["model"], base_url=URL, api_key="none", http_client=http, max_retries=0)
 
     def run(sink: Sink) -> None:
@@ -423,7 +459,6 @@ def of_langchain(chunk: Any) -> Found:
 
 
 def pydantic_ai(body: Reads) -> Run:
-    import httpx2
     import openai
     from pydantic_ai.direct import model_request_stream
     from pydantic_ai.messages import ModelRequest
@@ -431,7 +466,7 @@ def pydantic_ai(body: Reads) -> Run:
     from pydantic_ai.providers.openai import OpenAIProvider
 
     async def stream(sink: Sink) -> None:
-        http = httpx2.AsyncClient(transport=httpx2_transport(body))
+        http = _httpx2_async_client(body)
         client = openai.AsyncOpenAI(base_url=URL, api_key="none", http_client=http, max_retries=0)
         model = OpenAIChatModel(REQUEST["model"], provider=OpenAIProvider(openai_client=client))
         async with model_request_stream(model, [ModelRequest.user_text_prompt("Hi")]) as events:
@@ -475,10 +510,15 @@ FLOOR = "floor: plain loop, typed msgspec"
 OURS = "ours: decode()"
 OURS_RESPONSE = "ours: decode() of an httpx response"
 OURS_COMPLETION = "ours: completion() over httpx"
+OURS_COMPLETION2 = "ours: completion() over httpx2"
+OURS_COMPLETION2_ASYNC = "ours: completion() over httpx2, async"
 BY_HAND = "StreamParser over iter_lines, json"
 HTTPX_SSE = "httpx-sse, json"
 OPENAI_CREATE = "openai create(stream=True)"
 OPENAI_STREAM = "openai .stream()"
+LANGCHAIN = "langchain-openai"
+PYDANTIC_AI = "pydantic-ai"
+LITELLM = "litellm"
 
 COMPETITORS: tuple[Competitor, ...] = (
     Competitor(FLOOR, floor),
@@ -486,17 +526,26 @@ COMPETITORS: tuple[Competitor, ...] = (
     Competitor("ours: decode() | tool_calls()", ours_with_calls, found=of_event),
     Competitor(OURS_RESPONSE, ours_of_response, found=of_event),
     Competitor(OURS_COMPLETION, ours_completion, found=of_event),
+    Competitor(OURS_COMPLETION2, ours_completion2, needs=("httpx2",), found=of_event),
+    Competitor(OURS_COMPLETION2_ASYNC, ours_completion2_async, needs=("httpx2",), found=of_event),
     Competitor("transport alone: httpx", httpx_alone, channels=()),
     Competitor(BY_HAND, stream_parser),
     Competitor(HTTPX_SSE, httpx_sse, needs=("httpx_sse",), found=of_json),
     Competitor("transport alone: httpx2", httpx2_alone, needs=("httpx2",), channels=()),
-    Competitor(OPENAI_CREATE, openai_create, 0.2, ("openai", "httpx2"), of_openai),
-    Competitor(OPENAI_STREAM, openai_stream, 0.2, ("openai", "httpx2"), of_openai),
+    Competitor("transport alone: httpx2, async", httpx2_async_alone, needs=("httpx2",), channels=()),
+    Competitor(OPENAI_CREATE, openai_create, needs=("openai", "httpx2"), found=of_openai),
+    Competitor(OPENAI_STREAM, openai_stream, 5, ("openai", "httpx2"), of_openai),
     Competitor(
-        "langchain-openai", langchain, 0.2, ("langchain_openai", "httpx2"), of_langchain, ("text", "arguments")
-    ),  # it drops reasoning
-    Competitor("pydantic-ai", pydantic_ai, 0.2, ("pydantic_ai", "openai", "httpx2"), of_pydantic_ai),
-    Competitor("litellm", litellm, 0.1, ("litellm", "openai", "httpx2"), of_openai),
+        LANGCHAIN,
+        langchain,
+        5,
+        ("langchain_openai", "httpx2"),
+        of_langchain,
+        ("text", "arguments"),
+        "it drops reasoning",
+    ),
+    Competitor(PYDANTIC_AI, pydantic_ai, 3, ("pydantic_ai", "openai", "httpx2"), of_pydantic_ai),
+    Competitor(LITELLM, litellm, 3, ("litellm", "openai", "httpx2"), of_openai),
 )
 
 STAGED: tuple[Competitor, ...] = tuple(Competitor(f"up to {name}()", up_to(name)) for name in STAGES)

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, NamedTuple
 
-from tests.bench.clients import ASYNC, BARE, BARE_AIOHTTP, BARE_ON_AIOHTTP, OPENAI, OURS, OURS_AIOHTTP, OURS_ON_AIOHTTP
-from tests.bench.peers import BY_HAND, COMPETITORS, FLOOR, OURS_RESPONSE
+from tests.bench.clients import (
+    ASYNC,
+    BARE,
+    BARE_AIOHTTP,
+    BARE_ON_AIOHTTP,
+    OPENAI,
+    OPENAI_AIOHTTP,
+    OURS,
+    OURS_AIOHTTP,
+    OURS_ON_AIOHTTP,
+)
+from tests.bench.peers import BY_HAND, COMPETITORS, FLOOR, OURS_COMPLETION2, OURS_RESPONSE
 from tests.bench.starting import BASE, OPERATORS, PIPELINE
 
 WIDTH, PANEL, MARGIN = 1000, 462, 24
 COLUMNS = (MARGIN, WIDTH - MARGIN - PANEL)
-HEAD, FOOT, ROW = 62, 48, 25
+HEAD, FOOT, ROW = 62, 66, 25
 
 STYLE = """
 svg { font-family: system-ui, -apple-system, "Segoe UI", "Helvetica Neue", Arial, sans-serif; font-size: 13px }
@@ -42,8 +52,11 @@ NAMES = {
     BARE: "httpx alone",
     BARE_AIOHTTP: "httpx-aiohttp alone",
     OPENAI: "openai-python",
+    OPENAI_AIOHTTP: "openai-python, its aiohttp",
 }
-SOCKETS = (BARE, OURS, BARE_AIOHTTP, OURS_AIOHTTP, OPENAI)
+BESIDE = ("transport", OURS_COMPLETION2)
+"""What only the table has."""
+SOCKETS = (BARE, OURS, BARE_AIOHTTP, OURS_AIOHTTP, OPENAI, OPENAI_AIOHTTP)
 GROWING = {
     "pieces of a tool call, with arguments()": "length of arguments: decode() | arguments()",
     "text, up to message()": "events: decode() | tool_calls() | message()",
@@ -88,7 +101,7 @@ def drawn(whole: Mapping[str, Any]) -> str:
 
 def _panels(curves: Mapping[str, Any]) -> Iterable[Panel | None]:
     parsing = curves.get("parsing", {}).get("text, 1 event", {})
-    shown = [one.name for one in COMPETITORS if one.name in parsing and not one.name.startswith("transport")]
+    shown = [one.name for one in COMPETITORS if one.name in parsing and not one.name.startswith(BESIDE)]
     yield _bars(
         "Parsing text, one event a read", {name: parsing[name] for name in shown}, "CPU µs per event, log scale"
     )
@@ -97,8 +110,10 @@ def _panels(curves: Mapping[str, Any]) -> Iterable[Panel | None]:
     yield _bars(
         "Reading it from a socket, with asyncio", {name: socket[name] for name in shown}, "CPU µs per event, log scale"
     )
-    sustained = curves.get("many", {}).get("sustained", {})
-    yield _bars("Streams that one core sustains", sustained, "streams of 50 events/s, p99 delay under 50 ms", log=False)
+    many = curves.get("many", {})
+    axis = "streams of 50 events/s, p99 delay under 50 ms"
+    ranges = many.get("sustained, each search", {})
+    yield _bars("Streams that one core sustains, median and range", many.get("sustained", {}), axis, ranges, log=False)
     growing = curves.get("growing", {})
     yield _flat(
         "An event costs the same, whatever came before",
@@ -147,22 +162,34 @@ def _head() -> Iterable[str]:
 def _foot(whole: Mapping[str, Any], height: int) -> Iterable[str]:
     dates = sorted({part["date"] for part in whole["parts"].values()})
     packages = (
-        "python", "rxchat", "reactivex", "msgspec", "httpx", "openai", "langchain-openai", "pydantic-ai-slim", "litellm",
+        "python", "rxchat", "reactivex", "msgspec", "httpx", "httpx2", "httpx-aiohttp", "aiohttp", "openai", "langchain-openai",
+        "pydantic-ai-slim", "litellm",
     )  # fmt: skip
     versions = [f"{name} {whole['versions'][name]}" for name in packages if name in whole["versions"]]
-    yield _text(MARGIN, height - 36, f"{' and '.join(dates)} · {whole['machine']}", "faint small")
-    yield _text(MARGIN, height - 18, " · ".join(versions), "faint small")
+    commits = dict.fromkeys(f"commit {part['commit']}" for part in whole["parts"].values() if part.get("commit"))
+    about = " · ".join([" and ".join(dates), whole["machine"], *commits])
+    half = (len(versions) + 1) // 2
+    for row, said in enumerate((about, " · ".join(versions[:half]), " · ".join(versions[half:]))):
+        yield _text(MARGIN, height - 54 + 18 * row, said, "faint small")
 
 
-def _bars(title: str, values: Mapping[str, float], axis: str, *, log: bool = True) -> Panel | None:
-    """A line from the left to a dot, with the figure."""
+def _bars(
+    title: str,
+    values: Mapping[str, float],
+    axis: str,
+    ranges: Mapping[str, Sequence[float]] | None = None,
+    *,
+    log: bool = True,
+) -> Panel | None:
+    """A line from the left to a dot, with the figure; a thin one over the range, where there is one."""
     if not any(values.values()):
         return None
     left, right, top = 226.0, PANEL - 40.0, 28.0
     bottom = top + ROW * len(values) + 4
     scale: Callable[[float], float] = math.log10 if log else float
     low = math.floor(math.log10(min(values.values()) * 0.9)) if log else 0
-    high = scale(max(values.values()))
+    ends = {name: (min(each), max(each)) for name, each in (ranges or {}).items() if name in values}
+    high = scale(max([*values.values(), *(end for _, end in ends.values())]))
 
     def x(value: float) -> float:
         return left + (scale(value) - low) / (high - low) * (right - left)
@@ -181,7 +208,12 @@ def _bars(title: str, values: Mapping[str, float], axis: str, *, log: bool = Tru
             parts.append(
                 f'<rect class="{who} mark" x="{left}" y="{y - 2:.1f}" width="{x(value) - left:.1f}" height="4"/>'
             )
-            parts += [_dot(x(value), y, 5.5, who), _text(x(value) + 11, y + 4.5, _number(value), "ink num")]
+            least, most = ends.get(name, (value, value))
+            if most > least:
+                ends_at = " ".join(f"M{x(end):.1f} {y - 6}v12" for end in (least, most))
+                parts.append(f'<path class="{who} line" d="{ends_at} M{x(least):.1f} {y}H{x(most):.1f}"/>')
+            after = max(x(value) + 11, x(most) + 6)
+            parts += [_dot(x(value), y, 5.5, who), _text(after, y + 4.5, _number(value), "ink num")]
         return parts
 
     return Panel(round(bottom) + 62, draw)

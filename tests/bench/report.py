@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from tests.bench.measure import Ratio
@@ -13,6 +14,8 @@ class Target(NamedTuple):
 
     limit: float
     at_least: bool = False
+    far: float = 2.0
+    """How many times worse is far off."""
 
     def missed_by(self, value: float) -> float:
         """How many times worse than the target; at most 1 when it is met.
@@ -38,6 +41,13 @@ class Figure(NamedTuple):
     """What the ratio is to."""
     target: Target | None = None
     """Of the ratio, or of the value where there is none."""
+    alike: Ratio | None = None
+    alike_to: str = ""
+    """The same comparison, like for like: what the ratio is to reads over the same transport. It has no target."""
+    note: str = ""
+    """What else must be known of it."""
+    void: bool = False
+    """The target is missed, whatever the value: the note says what for."""
 
     def against(self, ratio: Ratio, to: str, target: Target | None = None) -> Figure:
         """The same, compared with another one."""
@@ -53,16 +63,22 @@ class Figure(NamedTuple):
 
     @property
     def holds(self) -> bool | None:
-        return None if self.target is None else self.missed_by <= 1
+        return None if self.target is None else self.missed_by <= 1 and not self.void
 
     @property
     def far_off(self) -> bool:
-        """A ratio that is worse than twice its target. A delay in milliseconds says more of what else the machine does."""
-        return self.ratio is not None and self.missed_by > 2
+        """A ratio that is worse than twice its target, or an exponent that makes the longest cost twice what it may.
+
+        A delay in milliseconds says more of what else the machine does."""
+        return self.target is not None and self.unit != "ms" and self.missed_by > self.target.far
 
     @property
     def name(self) -> str:
         return f"{self.table}: {self.what}" + (f", × {self.to}" if self.to else "")
+
+    @property
+    def said(self) -> str:
+        return self.what + (f" ({self.note})" if self.note else "")
 
     def number(self) -> str:
         value = f"{self.value:,.0f}" if self.value >= 100 else f"{self.value:.3g}"
@@ -74,8 +90,14 @@ class Figure(NamedTuple):
         median, low, high = (f"{value:.3g}" for value in self.ratio)
         return f"{median} × {self.to}" + (f" ({low} … {high})" if low != high else "")
 
+    def like_for_like(self) -> str:
+        return f"{self.alike.median:.3g} × {self.alike_to}" if self.alike else ""
+
     def verdict(self, yes: str, no: str) -> str:
         return "" if self.target is None else f"{self.target} {yes if self.holds else no}"
+
+
+ALIKE = "over the same transport, not judged"
 
 
 class Report:
@@ -92,7 +114,9 @@ class Report:
         if not self.figures or self.figures[-1].table != figure.table:
             print(f"\n{figure.table}")
         self.figures.append(figure)
-        line = f"  {figure.what:<64} {figure.number():>15}  {figure.compared():<48} {figure.verdict('holds', 'MISSED')}"
+        line = f"  {figure.said:<64} {figure.number():>15}  {figure.compared():<48} {figure.verdict('holds', 'MISSED')}"
+        if figure.alike:
+            line = f"{line:<148} like for like {figure.like_for_like()}"
         print(line.rstrip(), flush=True)
 
     def leave_out(self, what: str) -> None:
@@ -102,10 +126,10 @@ class Report:
 
 def as_json(figure: Figure) -> dict[str, Any]:
     known = figure._asdict()
-    for name in ("ratio", "target"):
+    for name in ("ratio", "target", "alike"):
         if known[name] is not None:
             known[name] = known[name]._asdict()
-    return {name: value for name, value in known.items() if value not in (None, "")} | {"holds": figure.holds}
+    return {name: value for name, value in known.items() if value not in (None, "", False)} | {"holds": figure.holds}
 
 
 def from_json(known: Mapping[str, Any]) -> Figure:
@@ -114,7 +138,7 @@ def from_json(known: Mapping[str, Any]) -> Figure:
     >>> from_json(as_json(figure)) == figure
     True
     """
-    parts = {"ratio": Ratio, "target": Target}
+    parts = {"ratio": Ratio, "target": Target, "alike": Ratio}
     fields = {name: parts[name](**value) if name in parts else value for name, value in known.items()}
     del fields["holds"]
     return Figure(**{"unit": "", **fields})
@@ -123,24 +147,25 @@ def from_json(known: Mapping[str, Any]) -> Figure:
 def tables(figures: Iterable[Figure]) -> str:
     """All of them, each under its title, in Markdown."""
     lines: list[str] = []
-    table = None
-    for figure in figures:
-        if figure.table != table:
-            table = figure.table
-            lines.append(
-                f"\n### {table}\n\n| what | value | median of ratios (quartiles) | target |\n|---|---:|---|---|"
-            )
-        lines.append(_row(figure.what, figure.number(), figure.compared(), figure.verdict("✓", "✗")))
+    for table, rows in groupby(figures, key=lambda figure: figure.table):
+        found = list(rows)
+        alike = any(figure.alike for figure in found)
+        head = ["what", "value", "median of ratios (quartiles)", *([ALIKE] if alike else []), "target"]
+        lines += [f"\n### {table}\n", _row(*head), _row("---", "---:", *["---"] * (len(head) - 2))]
+        for figure in found:
+            also = [figure.like_for_like()] if alike else []
+            lines.append(_row(figure.said, figure.number(), figure.compared(), *also, figure.verdict("✓", "✗")))
     return "\n".join(lines).strip()
 
 
 def targets(figures: Iterable[Figure]) -> str:
     """One table of all that has a target."""
-    lines = ["| what | measured | target |\n|---|---:|---|"]
+    lines = [_row("what", "measured", "target", ALIKE), _row("---", "---:", "---", "---")]
     for figure in figures:
         if figure.target:
             measured = figure.compared().partition(" (")[0] or figure.number()
-            lines.append(_row(f"{figure.table}: {figure.what}", measured, figure.verdict("✓", "✗")))
+            row = f"{figure.table}: {figure.said}", measured, figure.verdict("✓", "✗"), figure.like_for_like()
+            lines.append(_row(*row))
     return "\n".join(lines)
 
 

@@ -37,7 +37,12 @@ def _chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
-_STAMPED = _chunk(event({"content": " 00000.000000"})).partition(b"00000.000000")
+_NO_TIME = b"00000.000000"
+_EMPTY = event({"content": f" {_NO_TIME.decode()}"})
+_STAMPED = _chunk(_EMPTY).partition(_NO_TIME)
+STAMPED_LENGTH = len(_EMPTY)
+STAMPED_AT, STAMP = _EMPTY.index(_NO_TIME), len(_NO_TIME)
+"""How long such an event is; where in it the time stands, and how long that is."""
 _LAST = _chunk(event({}, "stop")) + _chunk(DONE) + b"0\r\n\r\n"
 
 

@@ -13,6 +13,7 @@ from tests.bench.clients import (
     BARE,
     BARE_SYNC,
     OPENAI,
+    OPENAI_AIOHTTP,
     OPENAI_SYNC,
     OURS,
     OURS_AIOHTTP,
@@ -122,5 +123,8 @@ def _tell(report: Report, table: str, costs: Costs, *, looping: bool, burst: boo
             add(name, ours, UNDER_OPENAI if burst else None)
             if OURS_AIOHTTP in costs:
                 add(name, OURS_AIOHTTP, AIOHTTP_UNDER_OPENAI if burst else None)
+        elif name == OPENAI_AIOHTTP:
+            if OURS_AIOHTTP in costs:
+                add(name, OURS_AIOHTTP)
         elif name != bare:
             add(name, bare, ABOVE_BARE if name == ours else None)

@@ -14,7 +14,7 @@ from typing import Any
 
 from tests.bench.bodies import text_heavy
 from tests.bench.measure import spread
-from tests.bench.peers import COMPETITORS, FLOOR, OURS, Competitor, Sink, missing
+from tests.bench.peers import COMPETITORS, FLOOR, OURS, Competitor, Sink, without_missing
 from tests.bench.report import Figure, Report, Target
 
 BASE = "import reactivex, msgspec"
@@ -33,6 +33,8 @@ def run(report: Report) -> None:
 def _imports(report: Report, compiled: str) -> None:
     wanted = OURS_AND_THEIRS if report.quick else OURS_AND_THEIRS + PEERS
     lines = [line for line in wanted if _import_seconds(line, compiled)]
+    if absent := [line for line in wanted if line not in lines]:
+        report.leave_out(f"{'; '.join(absent)} (not installed: pip install -e '.[bench]')")
     took: dict[str, list[float]] = {line: [] for line in lines}
     for round_ in range(5 if report.quick else 11):
         for line in lines:
@@ -98,9 +100,8 @@ def first_text(name: str, times: int) -> list[float]:
 
 
 def _first_text(report: Report) -> None:
-    names = [one.name for one in COMPETITORS if not missing(one) and one.channels]
-    if report.quick:
-        names = [FLOOR, OURS]
+    wanted = [one for one in COMPETITORS if one.channels and (one.name in {FLOOR, OURS} or not report.quick)]
+    names = [one.name for one in without_missing(wanted, report)]
     cold: dict[str, list[float]] = {name: [] for name in names}
     warm: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(1 if report.quick else 5):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.bench.bodies import BODIES, CUTS, Body, Said, text_heavy
-from tests.bench.clients import ASYNC, SYNC, AsyncClient, SyncClient
+from tests.bench.clients import ASYNC, SYNC, AsyncClient, SyncClient, is_raw
 from tests.bench.peers import COMPETITORS, STAGED, Competitor, Needing, Sink, missing
 from tests.bench.server import Server, serving
 
@@ -72,8 +72,7 @@ def what_came(got: list[Any]) -> bytes | str:
 
 
 def wanted_of(name: str, body: Body) -> bytes | str:
-    raw = name.startswith("bare") or "alone" in name
-    return b"".join(body.events) if raw else body.said.text
+    return b"".join(body.events) if is_raw(name) else body.said.text
 
 
 @pytest.mark.filterwarnings("ignore")  # theirs

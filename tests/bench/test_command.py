@@ -11,7 +11,7 @@ import pytest
 
 from tests.bench import __main__ as command
 from tests.bench.measure import Ratio
-from tests.bench.report import Figure, Report, Target
+from tests.bench.report import Figure, Report, Target, as_json, from_json
 from tests.bench.results import keep
 
 AT_MOST_TWO = Target(2)
@@ -83,7 +83,7 @@ def test_a_broken_part_fails_and_is_named(
     finding(RuntimeError("events are missing"))
     assert run(*options) == 1
     assert "parsing is broken: RuntimeError('events are missing')" in capsys.readouterr().out
-    assert not list(tmp_path.iterdir())
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
 
 def test_results_are_kept(finding: Callable[..., None], tmp_path: Path) -> None:
@@ -112,6 +112,61 @@ def test_parts_are_added_to_those_of_the_same_machine(tmp_path: Path) -> None:
     assert list(json.loads(file.read_text("utf-8"))["parts"]) == ["many"]
 
 
+@pytest.mark.parametrize(
+    "kept", ["{oops", "[]", '{"parts": 3}', '{"parts": {"parsing": {"figures": [{"what": "?"}]}}}']
+)
+def test_results_that_cannot_be_read_are_told_before_anything_is_measured(
+    kept: str, finding: Callable[..., None], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    finding()
+    (tmp_path / "bench.json").write_text(kept, "utf-8")
+    assert run("--out", str(tmp_path)) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert "bench.json is not what an earlier run has kept" in told
+    assert (tmp_path / "bench.json").read_text("utf-8") == kept
+
+
+@pytest.mark.parametrize("there", ["file", "file/folder"])
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_measured(
+    there: str, finding: Callable[..., None], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    finding()
+    (tmp_path / "file").touch()
+    assert run("--out", str(tmp_path / there)) == 2
+    (told,) = capsys.readouterr().err.splitlines()
+    assert f"cannot write to {tmp_path / there}: " in told
+
+
+def test_parts_of_another_machine_are_not_lost_unasked(
+    finding: Callable[..., None], capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The picture of the README is replaced by a whole run, or by one that names the folder."""
+    readme, elsewhere = tmp_path / "readme", tmp_path / "elsewhere"
+    monkeypatch.setattr(command, "RESULTS", readme)
+    monkeypatch.setattr(command, "ELSEWHERE", elsewhere)
+    keep(readme, "many", Report(quick=False), seconds=1, note="")
+    file = readme / "bench.json"
+    before = json.dumps(json.loads(file.read_text("utf-8")) | {"machine": "another one"})
+    file.write_text(before, "utf-8")
+    finding(figure(1.0), figure(1.0))
+    assert run() == 0
+    assert f"has many of another machine or other versions (machine another one): this goes to {elsewhere}" in (
+        capsys.readouterr().out
+    )
+    assert file.read_text("utf-8") == before
+    assert list(json.loads((elsewhere / "bench.json").read_text("utf-8"))["parts"]) == ["parsing"]
+    assert run("--out", str(readme)) == 0
+    assert "that is replaced" in capsys.readouterr().out
+    assert list(json.loads(file.read_text("utf-8"))["parts"]) == ["parsing"]
+
+
+def test_a_void_figure_holds_no_target() -> None:
+    """A short delay is worth nothing where events are missing; what stands beside is kept too."""
+    one = SETTLED._replace(void=True, note="only 60 % came", alike=Ratio(1.0, 1.0, 1.0), alike_to="the same")
+    assert (SETTLED.holds, one.holds) == (True, False)
+    assert from_json(as_json(one)) == one
+
+
 def test_the_picture_shows_what_was_measured(tmp_path: Path) -> None:
     """Well-formed, with names and figures; and with nothing at all, too."""
     report = Report(quick=False)
@@ -121,7 +176,7 @@ def test_the_picture_shows_what_was_measured(tmp_path: Path) -> None:
     keep(tmp_path, "parsing", report, seconds=1, note="")
     shown = texts(tmp_path / "bench.svg")
     assert {"Parsing text, one event a read", "decode()", "2.5", "litellm", "789"} <= set(shown)
-    assert "python 3." in shown[-1]
+    assert "python 3." in shown[-2]
 
 
 def texts(file: Path) -> list[str]:
