@@ -15,6 +15,7 @@ from operators._errors import ProtocolError, TruncatedError
 from operators._inband import error_of_body
 from operators._json_depth import SHALLOW, too_deep
 from operators._misplaced import misplaced
+from operators._no_events import NO_EVENTS
 from operators._operator import Out, Stage, operator
 from operators._surrogates import JOINED, scrubbed
 
@@ -83,6 +84,8 @@ class Chunk(Struct):
     unknown: Any = field(default=None, name="⟂unknown")  # no key that a provider would send
     lenient: bool = field(default=False, name="⟂lenient")  # text may hold halves of surrogate pairs
 
+
+NO_EVENTS.add(Chunk)
 
 Policy = Literal["raise", "skip", "emit"]
 
@@ -171,7 +174,7 @@ def chunks(out: Out[Chunk], *, errors: Policy = "raise", extras: bool = False) -
         if undecodable is not None:  # it may say why: some servers end with text that tells what broke
             cut.message += f"; its last data is {_start_of(undecodable)}"
         if foreign is not None:
-            if not known:
+            if not known and undecodable is None:
                 raise _another_dialect(foreign) from cut
             cut.message += f"; not understood was {_start_of(foreign)}"
         raise
@@ -310,9 +313,9 @@ def _is_known(value: dict[str, Any], chunk: Chunk) -> bool | None:
         return None
     if _unknown_choices(value, extras=False):
         return False
-    if "choices" in value:
+    if "choices" in value or str(value.get("object")).startswith("chat.completion"):
         return True
-    return None if value.keys() <= _CHUNK else False
+    return None if value.keys() <= _CHUNK or value.get("type") == "ping" else False
 
 
 def _another_dialect(payload: bytes) -> ProtocolError:

@@ -44,7 +44,7 @@ class StreamError(Exception):
         request_id: str | None = None,
         rate_limits: dict[str, str] | None = None,
     ) -> None:
-        message = message.translate(_CONTROLS)
+        message = message.replace("\r\n", "\n").translate(_CONTROLS)
         super().__init__(message)
         self.message = message
         self.partial = partial
@@ -131,7 +131,7 @@ class StreamTimeout(StreamError):
 
 
 class ProtocolError(StreamError):
-    """Data came that cannot be decoded."""
+    """Data came that cannot be decoded, or that is of another dialect than chat completions."""
 
     kind = "protocol"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any
@@ -28,7 +29,9 @@ def check_number(
 
 
 def check_count(option: str, given: object) -> None:
-    """For what is counted from 1 on."""
+    """For what is counted from 1 on; infinity is without limit."""
+    if given == math.inf:
+        return
     check_number(option, "a whole number, at least 1", given, lambda n: n >= 1, whole=True)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from operators._chunks import Chunk
 from operators._misplaced import misplaced
-from operators._sse import ServerSentEvent
 
-NO_EVENTS = frozenset({bytes, bytearray, memoryview, str, ServerSentEvent, Chunk})
+NO_EVENTS: set[type] = {bytes, bytearray, memoryview, str}
+"""Modules that make other things for the stages above it add theirs."""
 
 
 def no_event(stage: str, item: object) -> TypeError:

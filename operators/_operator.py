@@ -167,7 +167,7 @@ class Fused(Leavable[T]):
         if hasattr(on_next, "on_next"):
             observer = cast(abc.ObserverBase[T], on_next)
             on_next, on_error, on_completed = observer.on_next, observer.on_error, observer.on_completed
-        run = Run(on_error or _raise, on_completed or _nothing, scheduler)
+        run = Run(on_error or raise_unheard, on_completed or _nothing, scheduler)
         stages = _with_detours if current_spy() is None else _alone
         start = functools.partial(
             run.start, self.source, *stages(self.names, self.kernels), cast(Step, on_next or _nothing)
@@ -217,9 +217,11 @@ def operator(kernel: Callable[Concatenate[Out[B], P], Stage[A]]) -> Callable[P, 
         return_annotation=_operator_type(whole),
     )
 
+    takes_stream = any(_MAY_BE_A_STREAM(str(option.annotation)) for option in options.parameters.values())
+
     @functools.wraps(kernel)
     def make(*args: P.args, **kwargs: P.kwargs) -> Operator[A, B]:
-        if args and isinstance(args[0], Observable):
+        if args and isinstance(args[0], Observable) and not takes_stream:
             raise TypeError(f"{_name(kernel)}() makes an operator and is none: was () forgotten?")
         try:
             options.bind(*args, **kwargs)
@@ -235,6 +237,8 @@ def operator(kernel: Callable[Concatenate[Out[B], P], Stage[A]]) -> Callable[P, 
     return make
 
 
+_MAY_BE_A_STREAM = re.compile(r"Observable|\bAny\b|\bobject\b|_empty|^\w?[A-Z]$").search
+"""In the annotation of an option: it is one, or anything, or none is given."""
 _PLACED = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
 
 
@@ -251,7 +255,7 @@ def _operator_type(whole: inspect.Signature) -> Any:
     return f"Operator[{found[0][1]}, {found[1][1]}]" if found[0] and found[1] else "Operator"
 
 
-def _raise(error: Exception) -> None:
+def raise_unheard(error: Exception) -> None:
     raise error
 
 

@@ -37,7 +37,7 @@ from operators._run import Kernel
 _HELD = 4096  # bytes of an unfinished event that are held back; a longer one goes through the chain as it comes
 _CHOICES = 1 << 31  # more than anybody asks for
 _MISSES = 64  # events after which nothing was plain, and it is not looked for any more
-_PAUSE = 1024  # until that many reads have come: it costs half as much as the chain
+_PAUSE = 1024  # until that many more reads have come; to look for it costs half as much as the chain
 _OWED = 64 * 1024  # characters of arguments that the chain has not seen yet
 _SAYS: dict[str, type[TextDelta | ReasoningDelta]] = {
     "content": TextDelta,
@@ -194,7 +194,7 @@ class _Past:
             self._into_chain(read)
             self._line_ended = read[-1:] == b"\n"
             if self._missed:
-                self._missed = (self._missed + 1) % _PAUSE
+                self._missed = (self._missed + 1) % (_MISSES + _PAUSE)
 
     def _read(self, read: bytes) -> None:
         """One that has several events, or a part of one."""
@@ -258,7 +258,10 @@ class _Past:
         """An event that is not plain, or of which that is not known yet."""
         if self._slowly is not None or not self._opens(event):
             self._by_the_chain(event)
-            self._missed = 0 if self._plain else self._missed + 1
+            if self._plain:
+                self._missed = 0
+            elif b"data" in event:
+                self._missed += 1
 
     # -------------------------------------------------------------------------------- a stream that the chain has not seen
 

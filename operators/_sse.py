@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from operators._errors import LimitExceeded
 from operators._misplaced import misplaced
+from operators._no_events import NO_EVENTS
 from operators._operator import Out, Stage, operator
 
 
@@ -21,6 +22,9 @@ class ServerSentEvent(Struct, frozen=True, gc=False):
     def text(self) -> str:
         """The data as text; a byte that is no UTF-8 costs one U+FFFD."""
         return self.data.decode("utf-8", "replace")
+
+
+NO_EVENTS.add(ServerSentEvent)
 
 
 @operator
@@ -62,7 +66,7 @@ def sse(out: Out[ServerSentEvent], *, flush: bool = True, limit: int | None = 64
         nonlocal size
         try:
             common = line[:6] == b"data: "
-        except TypeError:
+        except (TypeError, LookupError):  # a dict, for one, whose keys may be slices
             raise _no_line(line) from None
         if common:
             value = line[6:]

@@ -39,6 +39,18 @@ _PATTERNS = (
 )
 
 
+def redact_keys(text: str) -> str:
+    """From a text to the same with `***` for what looks like a key or stands in a URL; its plain words stay as they are.
+
+    >>> redact_keys("api_key: field required, tried https://h/?key=abc with Bearer abc and sk-1234abcd")
+    'api_key: field required, tried https://h/?key=*** with Bearer *** and ***'
+    """
+    text = _QUERY_VALUE.sub(_query_value, _USERINFO.sub(MASK + "@", text))
+    for pattern in _PATTERNS[2:]:
+        text = pattern.sub(rf"\1{MASK}", text)
+    return text
+
+
 def redact_headers(headers: Mapping[str, str]) -> dict[str, str]:
     """From headers to the same headers with `***` for what is secret.
 
@@ -129,14 +141,14 @@ def _redact_behind(error: BaseException, secrets: tuple[str, ...], seen: set[int
     """A client's own error has the header that it could not send, or the line that it could not read."""
     for link in ("__cause__", "__context__"):
         behind = getattr(error, link)
-        if behind is None or id(behind) in seen:
+        if behind is None:
             continue
-        seen.add(id(behind))
         if _shows(behind, secrets):
             behind.args = tuple(redact_text(arg, secrets) if isinstance(arg, str) else arg for arg in behind.args)
         if _shows(behind, secrets):  # its words are not made of its arguments
             setattr(error, link, None)
-        else:
+        elif id(behind) not in seen:
+            seen.add(id(behind))
             _redact_behind(behind, secrets, seen)
 
 

@@ -39,10 +39,10 @@ class Patience:
 
     def waiting(self) -> None:
         self._since = self._since or time.monotonic()
+        due = self._due()
+        if due is not None and due <= time.monotonic():
+            raise self._error()
         if self._timer is None:
-            due = self._due()
-            if due is not None and due <= time.monotonic():
-                raise self._error()
             self._arm()
 
     def came(self) -> None:
@@ -107,10 +107,12 @@ class Patience:
 
 @operator
 def patient(out: Out[Event], patience: Patience) -> Stage[Event]:
-    """Event → Event: tells the patience of each event that says something."""
+    """Event → Event: tells the patience of each event, as what its consumer does then is not waited for."""
 
     def on_next(event: Event) -> None:
-        if not isinstance(event, _SAYS_NOTHING):
+        if isinstance(event, _SAYS_NOTHING):
+            patience.came()
+        else:
             patience.content()
         out.on_next(event)
 

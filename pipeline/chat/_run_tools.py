@@ -191,7 +191,7 @@ class _Talk(abc.DisposableBase):
             )
 
     def _receive(self, event: Event) -> None:
-        if isinstance(event, ToolCall) and event.id in self._ids:
+        if isinstance(event, ToolCall):
             event = self._with_its_own_id(event)
         self._assembly.add(event)
         self._emit(event)
@@ -199,8 +199,8 @@ class _Talk(abc.DisposableBase):
     def _with_its_own_id(self, call: ToolCall) -> ToolCall:
         """A made-up id is of a stream's id, which some providers never send or never change: here it tells rounds apart."""
         stream_id = self._assembly.stream_id
-        if call.id != made_up_id(stream_id, call.choice, call.key):
-            return call  # the provider's own
+        if call.id not in self._ids or call.id != made_up_id(stream_id, call.choice, call.key):
+            return call  # new, or the provider's own
         return replace(call, id=made_up_id(f"{stream_id or ''}/{self._round}", call.choice, call.key))
 
     def _emit(self, event: Event) -> None:
@@ -220,6 +220,7 @@ class _Talk(abc.DisposableBase):
         cut = (message.finish_reason or "").lower() in CUT
         if cut:  # calls that cannot be answered would make the conversation one that cannot be sent again
             message = replace(message, tool_calls=())
+        message = replace(message, tool_calls=tuple(map(self._with_its_own_id, message.tool_calls)))
         if not message.tool_calls:
             if not cut or message.text:
                 self._messages.append(message.to_dict(reasoning_key=self._reasoning_key))

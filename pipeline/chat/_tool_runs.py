@@ -24,7 +24,7 @@ from typing import Any, TypeAlias
 from operators import ToolCall, ToolResult, current_spy
 from operators._calls import loads
 from operators._surrogates import scrubbed
-from pipeline._redact import redact_text
+from pipeline._redact import redact_keys, redact_text
 from pipeline.chat._tools import ArgumentsError, Tool, answer
 
 log = logging.getLogger("rxchat.tools")
@@ -302,11 +302,11 @@ def _why(call: ToolCall, raised: BaseException) -> str:
     if isinstance(raised, _EscapedError) and raised.__cause__ is not None:
         raised = raised.__cause__
     try:
-        said = redact_text(str(raised))
+        said = redact_keys(str(raised))  # whose plain words the model needs to do better
     except Exception:
         said = ""
     why = f"{type(raised).__name__}: {said}" if said else type(raised).__name__
-    log.warning("the tool %s raised %s", call.name, why)
+    log.warning("the tool %s raised %s", call.name, redact_text(why))
     return why
 
 

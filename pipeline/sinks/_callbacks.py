@@ -26,6 +26,12 @@ from pipeline._makes_sink import makes_sink
 from pipeline.sinks._one_stream import OneStream
 
 
+class Callbacks(OneStream):
+    """The observer that `callbacks()` makes."""
+
+    made_by = "callbacks()"
+
+
 @makes_sink
 def callbacks(
     *,
@@ -110,4 +116,4 @@ def _through_tool_calls(observer: abc.ObserverBase[Event]) -> Observer[Event]:
     events: Subject[Event] = Subject()
     with watched_by(None):  # those who look on see the stream, and not how a sink is made
         events.pipe(tool_calls()).subscribe(observer)
-    return OneStream(events.on_next, events.on_error, events.on_completed)
+    return Callbacks(events.on_next, events.on_error, events.on_completed)

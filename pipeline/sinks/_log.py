@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import msgspec
+from reactivex import abc
 
 from operators import (
     AnnotationDelta,
@@ -26,10 +27,8 @@ from operators import (
     ToolResult,
     Unknown,
 )
-from operators._no_events import NO_EVENTS, no_event
 from pipeline._makes_sink import makes_sink
 from pipeline._redact import MASK, is_secret, redact_text
-from pipeline.sinks._one_stream import OneStream
 
 _DEBUG = (
     TextDelta,
@@ -74,23 +73,21 @@ def logger_of(logger: logging.Logger | str | None) -> logging.Logger:
     return logger if isinstance(logger, logging.Logger) else logging.getLogger(logger or "rxchat")
 
 
-class LogSink(OneStream):
-    """The observer that `log()` makes."""
-
-    made_by = "log()"
+class LogSink(abc.ObserverBase[Event]):
+    """The observer that `log()` makes. It keeps nothing of a stream but a count, and takes what comes."""
 
     def __init__(self, logger: logging.Logger, limit: int, secrets: tuple[str, ...]) -> None:
-        super().__init__()
         self._logger, self._limit, self._secrets = logger, limit, secrets
         self._events = 0
 
-    def _on_next_core(self, value: Event) -> None:
+    def on_next(self, value: Event) -> None:
         self._events += 1
         level = _level(value)
         if self._logger.isEnabledFor(level):
             self._write(level, type(value).__name__, _fields(value))
 
-    def _on_error_core(self, error: Exception) -> None:
+    def on_error(self, error: Exception) -> None:
+        self._events = 0
         if isinstance(error, StreamError):
             known = ("status", "code", "type", "param", "retry_after", "request_id")
             fields = {"kind": error.kind, "message": error.message, "retryable": error.retryable}
@@ -98,8 +95,9 @@ class LogSink(OneStream):
         else:
             self._write(logging.ERROR, type(error).__name__, {"message": str(error)}, error)
 
-    def _on_completed_core(self) -> None:
+    def on_completed(self) -> None:
         self._write(logging.INFO, "completed", {"events": self._events})
+        self._events = 0
 
     def _write(self, level: int, name: str, fields: dict[str, Any], error: Exception | None = None) -> None:
         clean = {field: self._clean(value) for field, value in fields.items() if value is not None}
@@ -146,8 +144,8 @@ def _fields(event: Event) -> dict[str, Any]:
     if isinstance(event, Conversation):
         usage = None if event.usage is None else _fields(event.usage)
         return {"messages": len(event.messages), "usage": usage}
-    if type(event) in NO_EVENTS:
-        raise no_event("log()", event)
+    if not isinstance(event, msgspec.Struct):
+        return {"value": repr(event)}
     return {name: value for name, value in msgspec.structs.asdict(event).items() if value is not None}
 
 

@@ -12,7 +12,7 @@ from operators import Event
 class OneStream(Observer[Event]):
     """A sink for one stream. When that has ended, another one would be shown to nobody: its producer gets RuntimeError."""
 
-    made_by: ClassVar[str] = "callbacks()"
+    made_by: ClassVar[str]
     _had_its_end = False
 
     def on_next(self, value: Event) -> None:

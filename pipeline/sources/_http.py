@@ -64,12 +64,22 @@ def check_client(client: object) -> None:
         raise TypeError(f"client is an httpx.Client or httpx.AsyncClient (or httpx2's), not {type(client).__name__}")
 
 
+_ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*://[^/]", re.IGNORECASE).match
+_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+").fullmatch  # RFC 9110, section 5.6.2
+_UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|^[ \t]|[ \t]$").search  # RFC 9110, section 5.5
+
+
 def check_headers(headers: object) -> None:
+    """Said before anything is sent: a client says of it that the connection broke, and shows the value."""
     if not isinstance(headers, Mapping):
         raise TypeError(f"headers are a dict of names and values, both str; not {type(headers).__name__}")
     for name, value in headers.items():
         if not (isinstance(name, str) and isinstance(value, str)):
             raise TypeError(f"headers are a dict of names and values, both str; {name!r} has {type(value).__name__}")
+        if not _NAME(name):
+            raise ValueError(f"{name!r} can be no header's name")
+        if not value.isascii() or _UNSENDABLE(value):
+            raise ValueError(_cannot_be_sent(name))
 
 
 def has_own_timeouts(client: Client) -> bool:
@@ -97,8 +107,10 @@ def request(
     closes the response and its socket at once, also before the first byte, and from another thread; a stream that has
     come to its end is read on for at most 64 KiB and 0.1 s, so that its connection can be used again.
 
-    Raises HttpError for a status of 300 or more (with what comes of its body in two seconds), StreamTimeout, ConnectionLost, ProtocolError for a body that cannot
-    be decompressed. Subscribing with an async client where no event loop runs raises RuntimeError at once.
+    Raises HttpError for a status of 300 or more (with what comes of its body in two seconds), StreamTimeout, ConnectionLost,
+    ProtocolError for a body that cannot be decompressed. Options of the wrong type are a TypeError and headers that cannot
+    be sent a ValueError, at once; one that the client adds, and a URL that is none, when it is subscribed. Subscribing with an
+    async client where no event loop runs raises RuntimeError at once.
     """
     if not isinstance(url, str):
         raise TypeError(f"url is a str, not {type(url).__name__}")
@@ -137,7 +149,7 @@ class _Asked:
         built = self.client.build_request(
             self.method, self.url, json=self.json, headers=self.headers, extensions=extensions
         )
-        _check_sendable(str(built.url), header_map(built.headers))
+        _check_sendable(str(getattr(built, "url", self.url)), header_map(getattr(built, "headers", {})))
         if spy is not None:
             spy.secrets(secrets_of(str(built.url), header_map(built.headers)))
             spy.request(self.method, redact_url(str(built.url)), redact_headers(header_map(built.headers)), self.json)
@@ -153,22 +165,22 @@ class _Asked:
         return bool(response.status_code < 300)
 
 
-_UNSENDABLE = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]|^[ \t]|[ \t]$")
-"""In a header's value: RFC 9110, section 5.5."""
+def _cannot_be_sent(name: str) -> str:
+    return (
+        f"the header {name} cannot be sent: it begins or ends with a blank, or has a line break or a character that is not "
+        "ASCII; is its key empty, or was it read from a file?"
+    )
 
 
 def _check_sendable(url: str, headers: Mapping[str, str]) -> None:
-    """Said here, for a client says of it that the connection broke, and shows the value."""
-    if not url.startswith(("http://", "https://")):
+    """The same for what a client adds of its own."""
+    if not _ABSOLUTE(url):
         raise ValueError(
-            f"a url begins with http:// or https://, or with / below a client's base_url; not {redact_url(url)!r}"
+            f"a url begins with http:// or https://, or goes on from a client's base_url; not {redact_url(url)!r}"
         )
     for name, value in headers.items():
-        if _UNSENDABLE.search(value):
-            raise ValueError(
-                f"the header {name} has characters that no header can have; is there a line break in a key that was read "
-                "from a file?"
-            )
+        if _UNSENDABLE(value):
+            raise ValueError(_cannot_be_sent(name))
 
 
 def _is_raw(response: Any) -> bool:

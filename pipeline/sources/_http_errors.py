@@ -50,11 +50,11 @@ def start_of(reads: Iterator[bytes], cut: Callable[[], object]) -> bytes:
 
     `cut` ends a read of it from another thread, when it takes too long.
     """
-    start = bytearray()
+    start, end = bytearray(), time.monotonic() + BODY_SECONDS
     with cut_after(BODY_SECONDS, cut), contextlib.suppress(Exception):
         for read in reads:
             start += read
-            if len(start) >= BODY_LIMIT:
+            if len(start) >= BODY_LIMIT or time.monotonic() > end:  # what cannot be cut may drip
                 break
     return bytes(start[:BODY_LIMIT])
 

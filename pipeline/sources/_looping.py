@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import traceback
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Protocol
 
 import anyio
 from reactivex import abc
+from reactivex.internal import default_error
 
-from operators import Spy, StreamError, StreamTimeout
+from operators import Spy, StreamTimeout
+from operators._operator import raise_unheard
 from pipeline.sources._failures import as_stream_error
 from pipeline.sources._gate import Held
 from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS, Guard, Observer, Source, Subscription
@@ -267,7 +270,7 @@ class _Reading(Subscription):
                 self._loop.call_soon_threadsafe(action)
 
     def _report(self, error: Exception) -> None:
-        if isinstance(error, StreamError):  # what is raised for want of an on_error
+        if _was_unheard(error):
             what, error = (
                 "a stream ended with an error, and was subscribed without on_error",
                 error.with_traceback(None),
@@ -276,6 +279,12 @@ class _Reading(Subscription):
             what = "a subscriber raised; its stream was closed"
         # without the task: from Python 3.12 on it would be told in that task's context, which is entered already
         self._loop.call_exception_handler({"message": what, "exception": error})
+
+
+def _was_unheard(error: Exception) -> bool:
+    """Was it raised for want of an on_error?"""
+    codes = {frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)}
+    return not codes.isdisjoint({default_error.__code__, raise_unheard.__code__})
 
 
 def _drained(key: int, task: asyncio.Task[None]) -> None:

@@ -296,6 +296,11 @@ def test_what_was_not_understood_is_told_of_a_stream_that_was_cut() -> None:
         ([{"id": "c", "object": "chat.completion.chunk", "created": 1}], "truncated"),
         ([{"usage": {"prompt_tokens": 3}, "provider": "x"}], "truncated"),
         ([{}], "truncated"),
+        ([{"type": "ping"}], "truncated"),
+        (
+            [{"id": "c", "object": "chat.completion.chunk", "created": 1, "system_fingerprint": None, "x": 1}],
+            "truncated",
+        ),
         ([{"choices": True, "usage": {"prompt_tokens": 3}}], "truncated"),
     ],
 )

@@ -13,7 +13,7 @@ from operators._given import check_count, check_seconds
 INF = float("inf")
 
 
-@pytest.mark.parametrize("given", [1, 10**30])
+@pytest.mark.parametrize("given", [1, 10**30, INF])
 def test_counts(given: Any) -> None:
     check_count("n", given)
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 import reactivex
+from reactivex import Observable
 
-from operators import Out, Stage, message, operator, payloads, select, text
+from operators import Out, Stage, lines, message, operator, payloads, select, text
 
 
 def test_a_kernel_takes_out() -> None:
@@ -31,7 +32,23 @@ def test_a_kernel_is_a_generator_function() -> None:
         operator(wrong)
 
 
-@pytest.mark.parametrize("make", [text, message, payloads])
+def test_an_option_may_be_a_stream() -> None:
+    @operator
+    def until(out: Out[int], other: Observable[Any], times: int = 1) -> Stage[int]:
+        stopped = other.subscribe(lambda _: out.on_completed())
+        yield out.on_next
+        stopped.dispose()
+
+    @operator
+    def undeclared(out: Out[int], other) -> Stage[int]:  # type: ignore[no-untyped-def]
+        yield out.on_next
+
+    stop = reactivex.never()
+    assert reactivex.of(1, 2).pipe(until(stop)).run() == 2
+    assert reactivex.of(1, 2).pipe(undeclared(stop)).run() == 2
+
+
+@pytest.mark.parametrize("make", [text, message, payloads, lines])
 def test_forgotten_brackets(make: Any) -> None:
     with pytest.raises(TypeError, match=rf"{make.__name__}\(\) makes an operator and is none: was \(\) forgotten\?"):
         reactivex.of(1).pipe(make)

@@ -194,6 +194,15 @@ def test_calls_without_ids_are_told_apart_over_rounds(kind: Kind) -> None:
     assert [call["id"] for one in said for call in one.get("tool_calls", ())] == ids
 
 
+def test_bad_calls_without_ids_are_told_apart_too(kind: Kind) -> None:
+    """No ToolCall is emitted of one whose arguments are no object, but it is answered."""
+    sub, _ = ask(kind, [calls(("", "get_weather", bad)) for bad in ("[0]", "[1]", "[2]")] + [says("No.")])
+    said = closing(sub).messages
+    ids = [one["tool_call_id"] for one in said if one["role"] == "tool"]
+    assert len(set(ids)) == 3
+    assert [call["id"] for one in said for call in one.get("tool_calls", ())] == ids
+
+
 def test_the_providers_own_ids_stay_though_they_come_again(kind: Kind) -> None:
     sub, _ = ask(kind, [calls(PARIS), calls(PARIS), says("Sunny.")])
     assert [found.id for found in sub.values if isinstance(found, ToolCall)] == ["call_1", "call_1"]

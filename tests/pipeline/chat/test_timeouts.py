@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from reactivex import Subject
 from reactivex import operators as ops
 
-from operators import LimitExceeded, StreamTimeout, TextDelta
+from operators import Event, LimitExceeded, StreamTimeout, TextDelta, Usage
 from pipeline import Retry, Timeouts, completion, iterate, run_tools
-from pipeline.chat._patience import Patience
+from pipeline.chat._patience import Patience, patient
 from tests.pipeline.wire import (
     ANSWER,
     DONE,
@@ -385,6 +386,32 @@ def test_a_flood_of_what_says_nothing_ends_with_its_next_wait(clock: Clock) -> N
     with pytest.raises(StreamTimeout, match="no content came for 10 s"):
         patience.waiting()
     assert aborted == []
+
+
+@pytest.mark.parametrize("event", [Usage(1, 2, 3), TextDelta("Hi")])
+def test_what_the_consumer_does_with_an_event_is_its_own_time(clock: Clock, event: Event) -> None:
+    """Whether the event says something or not."""
+    aborted: list[Any] = []
+    patience = guard(aborted, first_content=10, idle_content=10)
+    source: Subject[Event] = Subject()
+    source.pipe(patient(patience)).subscribe(lambda _: clock.go(1000))
+    patience.waiting()
+    clock.go(9)
+    source.on_next(event)
+    patience.came()
+    patience.waiting()
+    assert aborted == []
+
+
+def test_who_never_waits_for_long_is_told_too(clock: Clock) -> None:
+    """The timer never gets a turn: nothing of the loop does."""
+    patience = guard([], first_content=10)
+    clock.go(0)
+    patience.waiting()
+    clock.timers.clear()
+    clock.go(11)
+    with pytest.raises(StreamTimeout):
+        patience.waiting()
 
 
 def test_came_without_a_wait_means_nothing() -> None:

@@ -169,9 +169,14 @@ def test_what_a_tool_raises_shows_no_secret(runner: Runner, caplog: pytest.LogCa
     said = "RuntimeError: 401 for http://h/?api_key=*** with Authorization: Bearer ***"
     assert runner.answers([call("f")], raising(wrong)) == [f"Error: {said}"]
     assert runner.answers([call("f")], raising(Unsayable())) == ["Error: Unsayable"]
+    plain = "ValueError: password: must have 8 characters"
+    assert runner.answers([call("f")], raising(ValueError(plain[12:]))) == [f"Error: {plain}"], (
+        "the model can mend that"
+    )
     assert [record.getMessage() for record in caplog.records] == [
         f"the tool f raised {said}",
         "the tool f raised Unsayable",
+        "the tool f raised ValueError: password: *** have 8 characters",
     ]
 
 

@@ -221,11 +221,28 @@ def test_a_header_of_the_client_that_cannot_be_sent_is_told_without_its_value(ki
         error = kind.run(sends).end
         assert server.connections == 0
     assert type(error) is ValueError
-    assert str(error).startswith("the header authorization has characters that no header can have")
+    assert str(error).startswith("the header authorization cannot be sent")
     assert "4711" not in "".join(traceback.format_exception(error))
 
 
-@pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://host/", "//host/v1", "v1/chat"])
+@pytest.mark.parametrize("value", ["geheim-é-4711", "4711\n", "4711 ", "\t4711"])
+def test_a_header_that_cannot_be_sent_is_told_at_once_without_its_value(value: str) -> None:
+    for call in (request, lambda url, headers: completion({}, base_url=url, headers=headers)):
+        with pytest.raises(ValueError, match=r"^the header x-api-key cannot be sent") as told:
+            call("http://127.0.0.1", headers={"x-api-key": value})
+        assert "4711" not in repr(told.value) + str(vars(told.value))
+    with pytest.raises(ValueError, match="'x y' can be no header's name"):
+        request("http://127.0.0.1", headers={"x y": "z"})
+
+
+def test_a_tab_inside_of_a_header_is_fine(blocking: Kind) -> None:
+    with WireServer(answers(ANSWER)) as server:
+        sub = blocking.run(lambda client: request(server.url, headers={"x-note": "a\tb"}, client=client))
+    assert sub.completed
+    assert server.calls[0].headers["x-note"] == "a\tb"
+
+
+@pytest.mark.parametrize("url", ["localhost:8000/v1", "//host/v1", "v1/chat"])
 def test_what_is_no_url_of_http_is_told(kind: Kind, url: str) -> None:
     error = kind.run(lambda client: request(url, client=client)).end
     assert type(error) is ValueError
@@ -562,6 +579,25 @@ def test_an_error_for_want_of_on_error_is_told_as_what_it_is(
     (told,) = reported
     assert (type(told["exception"]), told["exception"].__traceback__) == (error, None)
     assert told["message"] == "a stream ended with an error, and was subscribed without on_error"
+
+
+def test_a_stream_error_that_a_subscriber_raises_is_its_own(looping: Kind) -> None:
+    """As one that runs another stream inside does."""
+    reported: list[Any] = []
+
+    def wrong(_: bytes) -> None:
+        raise HttpError("mine")
+
+    with WireServer(says_and_waits(b"first")) as server:
+
+        async def work(client: Any) -> None:
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context))
+            request(server.url, client=client).subscribe(wrong, lambda _: None)
+            await until(lambda: reported)
+
+        looping.act(work)
+    assert reported[0]["message"] == "a subscriber raised; its stream was closed"
+    assert reported[0]["exception"].__traceback__ is not None
 
 
 # ------------------------------------------------------------------------------------------------------------- its guard
