@@ -40,7 +40,7 @@ def test_an_option_may_be_a_stream() -> None:
         stopped.dispose()
 
     @operator
-    def undeclared(out: Out[int], other) -> Stage[int]:  # type: ignore[no-untyped-def]
+    def undeclared(out: Out[int], other) -> Stage[int]:
         yield out.on_next
 
     stop = reactivex.never()

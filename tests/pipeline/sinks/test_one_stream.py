@@ -60,7 +60,7 @@ def test_the_other_sinks_go_on(caplog: pytest.LogCaptureFixture) -> None:
 def test_a_log_is_for_any_number_of_streams(caplog: pytest.LogCaptureFixture) -> None:
     """It keeps nothing but a count, and shows what comes."""
     caplog.set_level("INFO", "rxchat")
-    sink = log()
+    sink: Any = log()
     for stream in (STREAM, STREAM, reactivex.of(b"data"), reactivex.throw(ZeroDivisionError("no"))):
         stream.subscribe(sink)
     assert [record.getMessage() for record in caplog.records] == [
