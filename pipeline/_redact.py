@@ -18,7 +18,7 @@ _HARMLESS_NAME = re.compile(r"rate-?limit|^max[-_]", re.IGNORECASE)  # token cou
 _USERINFO = re.compile(r"(?<=//)[^/?#\s\"'<>]*@")
 _QUERY_VALUE = re.compile(r"(?<=[?&#;])([^=&#;\s\"']+)=([^&#;\s\"'<>]*)")
 _IS = r"\\*[\"']?\s*[:=]\s*(?:b(?=[\"']))?\\*[\"']?"  # between name and value, in a header, in JSON, and in JSON within JSON
-_PATTERNS = (
+_BY_NAME = (
     # `Authorization: Bearer x`, `"api_key": "x"`, `password=x`; the scheme stays
     re.compile(
         r"((?<![A-Za-z])(?:(?:proxy-)?authorization|(?:x-)?api[-_]?key|(?:access|auth)[-_]token"
@@ -27,6 +27,8 @@ _PATTERNS = (
         re.IGNORECASE,
     ),
     re.compile(rf"((?<![A-Za-z])(?:set-)?cookie{_IS})[^\r\n\"'\\]+", re.IGNORECASE),
+)
+_BY_FORM = (
     re.compile(r"(\bbearer\s+)[\w.~+/=-]+", re.IGNORECASE),
     # keys that are known by how they begin
     re.compile(
@@ -46,7 +48,7 @@ def redact_keys(text: str) -> str:
     'api_key: field required, tried https://h/?key=*** with Bearer *** and ***'
     """
     text = _QUERY_VALUE.sub(_query_value, _USERINFO.sub(MASK + "@", text))
-    for pattern in _PATTERNS[2:]:
+    for pattern in _BY_FORM:
         text = pattern.sub(rf"\1{MASK}", text)
     return text
 
@@ -85,11 +87,9 @@ def redact_text(text: str, secrets: Iterable[str] = ()) -> str:
         ::-1
     ]:
         text = text.replace(secret, MASK)
-    text = _USERINFO.sub(MASK + "@", text)
-    text = _QUERY_VALUE.sub(_query_value, text)
-    for pattern in _PATTERNS:
+    for pattern in _BY_NAME:
         text = pattern.sub(rf"\1{MASK}", text)
-    return text
+    return redact_keys(text)
 
 
 def secrets_of(url: str, headers: Mapping[str, str]) -> tuple[str, ...]:
