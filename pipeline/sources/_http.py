@@ -149,11 +149,21 @@ class _Asked:
         built = self.client.build_request(
             self.method, self.url, json=self.json, headers=self.headers, extensions=extensions
         )
-        _check_sendable(str(getattr(built, "url", self.url)), header_map(getattr(built, "headers", {})))
+        self._check(str(getattr(built, "url", self.url)), header_map(getattr(built, "headers", {})))
         if spy is not None:
             spy.secrets(secrets_of(str(built.url), header_map(built.headers)))
             spy.request(self.method, redact_url(str(built.url)), redact_headers(header_map(built.headers)), self.json)
         return built, getattr(built, "extensions", {}).get("timeout", {})
+
+    def _check(self, url: str, headers: Mapping[str, str]) -> None:
+        """Is it a URL, and can be sent what the client has added of its own?"""
+        if not _ABSOLUTE(url):
+            raise ValueError(
+                f"a url begins with http:// or https://, or goes on from a client's base_url; not {redact_url(self.url)!r}"
+            )
+        for name, value in headers.items():
+            if _UNSENDABLE(value):
+                raise ValueError(_cannot_be_sent(name))
 
     def answered(self, response: Any, spy: Spy | None) -> bool:
         """Tell of the head of a response; True if its body is a stream."""
@@ -170,17 +180,6 @@ def _cannot_be_sent(name: str) -> str:
         f"the header {name} cannot be sent: it begins or ends with a blank, or has a line break or a character that is not "
         "ASCII; is its key empty, or was it read from a file?"
     )
-
-
-def _check_sendable(url: str, headers: Mapping[str, str]) -> None:
-    """The same for what a client adds of its own."""
-    if not _ABSOLUTE(url):
-        raise ValueError(
-            f"a url begins with http:// or https://, or goes on from a client's base_url; not {redact_url(url)!r}"
-        )
-    for name, value in headers.items():
-        if _UNSENDABLE(value):
-            raise ValueError(_cannot_be_sent(name))
 
 
 def _is_raw(response: Any) -> bool:
