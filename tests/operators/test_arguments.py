@@ -442,5 +442,6 @@ def test_a_fragment_costs_the_same_at_the_end_as_at_the_start() -> None:
         assert min(growth(200_000, shape) for _ in range(3)) < 2  # what else the machine does comes and goes
 
 
+@pytest.mark.slow
 def test_far_cheaper_than_parsing_again() -> None:
     assert times_cheaper(50_000) > 3  # while coverage counts lines; the benchmark shows the true figure, and at 100 KB

@@ -303,6 +303,7 @@ def storm(seed: int, count: int, *, blocking: bool) -> Counter[str]:
     return ended
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", SEEDS[:1])
 def test_a_storm_of_async_streams(seed: int) -> None:
     ended = storm(seed, 200, blocking=False)

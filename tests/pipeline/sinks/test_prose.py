@@ -168,6 +168,7 @@ def test_lines_of_a_long_paragraph_go() -> None:
         assert len(prose.open(paint)) <= LIMIT // 30
 
 
+@pytest.mark.slow
 def test_a_long_table_goes_on_under_its_header() -> None:
     head = "| a | b |\n|---|---|\n"
     found = rows(head, *(f"| {number} | some text |\n" for number in range(150)))
