@@ -32,10 +32,10 @@ export class Timeline {
     if (!line) return;
     this.span = Math.max(store.elapsed(line), 0.5);
     const x = (t) => (t / this.span) * this.width;
-    this.#gaps(context, x, store, line);
+    const silent = this.#gaps(context, x, store, line);
     this.#bars(context, x, store.rows);
     this.#axis(context, x);
-    this.#tell(line);
+    this.#tell(line, silent);
   }
 
   #fit(context) {
@@ -74,6 +74,7 @@ export class Timeline {
     }
   }
 
+  /** Draw them; gives how long the one is that is not over yet, else 0. */
   #gaps(context, x, store, line) {
     const { first, ended } = line.facts;
     const gaps = [];
@@ -85,7 +86,8 @@ export class Timeline {
       last = row.t;
     }
     const now = store.elapsed(line);
-    if (last !== null && (ended ?? null) === null && now - last >= STALL) gaps.push([last, now]);
+    const silent = last !== null && (ended ?? null) === null && now - last >= STALL ? now - last : 0;
+    if (silent) gaps.push([last, now]);
     context.font = this.font;
     context.textAlign = "center";
     for (const [from, to] of gaps) {
@@ -105,6 +107,7 @@ export class Timeline {
         context.fillText("first token", x(first) - 5, 13);
       }
     }
+    return silent;
   }
 
   #axis(context, x) {
@@ -123,13 +126,15 @@ export class Timeline {
     }
   }
 
-  #tell(line) {
+  #tell(line, silent) {
     const { first, stalls, longest, events, round, retries } = line.facts;
     const parts = [`${count(events ?? 0)} events`];
     if (round > 1) parts.push(`round ${round}`);
     if (retries) parts.push(`${retries} ${retries === 1 ? "retry" : "retries"}`);
     parts.push(first === undefined || first === null ? "no token yet" : `first token after ${seconds(first)}`);
-    parts.push(stalls ? `${stalls} ${stalls === 1 ? "gap" : "gaps"} of a second or more, the longest ${seconds(longest)}` : "no gap of a second or more");
+    if (stalls) parts.push(`${stalls} ${stalls === 1 ? "gap" : "gaps"} of a second or more, the longest ${seconds(longest)}`);
+    if (silent) parts.push(`nothing for ${seconds(silent)}`);
+    if (!stalls && !silent) parts.push("no gap of a second or more");
     say(this.caption, parts.join(" · "));
   }
 }

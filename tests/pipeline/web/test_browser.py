@@ -148,6 +148,14 @@ def test_all_of_a_stream_appears_while_it_runs(page: Page, tab: Any) -> None:
     assert "12 events · first token after" in one.text("#timeline-text")
 
 
+def test_a_gap_that_goes_on_is_told_too(page: Page, tab: Any) -> None:
+    page.sink("one").on_next(TextDelta("Hm"))
+    one = tab()
+    one.sees("#timeline-text", "no gap of a second or more")
+    one.sees("#timeline-text", "nothing for ")
+    assert "no gap" not in one.text("#timeline-text")
+
+
 def test_retries_and_errors_are_said_plainly(page: Page, tab: Any) -> None:
     sink = page.sink("breaks")
     sink.on_next(Retrying(2, 0.5, "HTTP 503"))
