@@ -123,7 +123,7 @@ def chunks(out: Out[Chunk], *, errors: Policy = "raise", extras: bool = False) -
     if errors not in {"raise", "skip", "emit"}:
         raise ValueError(f'chunks(errors=…) is "raise", "skip" or "emit", not {errors!r}')
     undecodable: bytes | None = None  # held until it is known whether anything follows
-    foreign: bytes | None = None  # the first data in which nothing is of a completion
+    foreign: bytes | None = None  # the first data in which nothing is of a completion, before
     known = False  # some was
     news = _News() if extras else None
 
@@ -155,11 +155,11 @@ def chunks(out: Out[Chunk], *, errors: Policy = "raise", extras: bool = False) -
         if values is not None:
             for value in values:
                 chunk = _chunk(value, news, lenient=lenient)
-                is_known = _is_known(value, chunk)
-                if is_known:
-                    known = True
-                elif is_known is False and foreign is None and errors == "raise":
-                    foreign = payload
+                if not known:
+                    is_known = _is_known(value, chunk)
+                    known = is_known is True
+                    if is_known is False and foreign is None and errors == "raise":
+                        foreign = payload
                 out.on_next(chunk)
         elif errors == "raise":
             undecodable = payload
