@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.embedded import serve
+from tests.support.timing import LONG
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")
@@ -33,7 +34,7 @@ def test_the_python_blocks_run_one_after_the_other(tmp_path, monkeypatch):
         script = tmp_path / "readme.py"
         script.write_text(code, "utf-8")
         done = subprocess.run(
-            [sys.executable, script], capture_output=True, text=True, timeout=50, check=False, cwd=tmp_path
+            [sys.executable, script], capture_output=True, text=True, timeout=LONG, check=False, cwd=tmp_path
         )
     assert done.returncode == 0, done.stderr
     assert "HELLO" in done.stdout
@@ -48,7 +49,9 @@ def test_the_shell_blocks_run(monkeypatch):
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=":")
         for code in blocks("sh"):
-            done = subprocess.run(["bash", "-eu", "-c", code], capture_output=True, text=True, timeout=50, check=False)
+            done = subprocess.run(
+                ["bash", "-eu", "-c", code], capture_output=True, text=True, timeout=LONG, check=False
+            )
             assert done.returncode == 0, done.stderr
             assert '"event":"Finish"' in done.stdout
 

@@ -41,6 +41,7 @@ from operators import (
 )
 from operators._spy import Spies
 from tests.support import COMPLETED, WAYS, Cold, Inside, Seen, Way, cut_at, cuts, fused, identity, tell_end, unfused
+from tests.support.timing import LONG
 
 
 @operator
@@ -648,7 +649,7 @@ def test_dispose_from_another_thread_waits_for_no_step_and_closes_after_it() -> 
     def slow(out: Out[int]) -> Stage[int]:
         def on_next(value: int) -> None:
             running.set()
-            assert disposed.wait(10)
+            assert disposed.wait(LONG)
             log.append("step done")
             out.on_next(value)
             log.append("never")
@@ -664,12 +665,12 @@ def test_dispose_from_another_thread_waits_for_no_step_and_closes_after_it() -> 
     subscription = source.pipe(slow()).subscribe(seen)
     thread = threading.Thread(target=source.on_next, args=(1,))
     thread.start()
-    assert running.wait(10)
+    assert running.wait(LONG)
     subscription.dispose()
     assert log == []
     assert source.observers == []
     disposed.set()
-    thread.join(10)
+    thread.join(LONG)
     assert log == ["step done", "finally"]
     assert closed_by == [thread]
     assert (seen.values, seen.ends) == ([], 0)
@@ -707,16 +708,16 @@ def test_many_threads_may_dispose_at_once() -> None:
         together = threading.Barrier(4)
 
         def leave(subscription: Any = subscription, together: Any = together) -> None:
-            together.wait(10)
+            together.wait(LONG)
             subscription.dispose()
 
         threads = [threading.Thread(target=leave) for _ in range(3)]
         for thread in threads:
             thread.start()
-        together.wait(10)
+        together.wait(LONG)
         source.on_next(1)
         for thread in threads:
-            thread.join(10)
+            thread.join(LONG)
         assert log == ["stage closed"]
 
 

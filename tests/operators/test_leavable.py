@@ -16,6 +16,7 @@ from reactivex.scheduler import CurrentThreadScheduler
 from operators import ConnectionLost
 from tests.operators.test_laws import passed, summed
 from tests.support import Cold
+from tests.support.timing import LONG
 
 
 def test_it_gives_the_last_item() -> None:
@@ -53,4 +54,4 @@ def test_an_interrupt_leaves_the_stream() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         Observable(subscribe).pipe(passed()).run()
-    assert left.wait(5)
+    assert left.wait(LONG)

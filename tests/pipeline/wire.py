@@ -10,7 +10,6 @@ import socket
 import ssl
 import struct
 import threading
-import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -21,9 +20,7 @@ from reactivex import Observable
 
 from operators import TextDelta
 from tests.support import Seen
-
-LONG = 5.0
-"""Seconds after which something that should have happened is given up."""
+from tests.support.timing import LONG, until
 
 
 def event(data: object) -> bytes:
@@ -247,14 +244,6 @@ class Sub(Seen):
     @property
     def text(self) -> str:
         return said(self.values)
-
-
-async def until(what: Callable[[], object]) -> None:
-    """Wait on the loop until that is true."""
-    deadline = time.monotonic() + LONG
-    while not what():
-        assert time.monotonic() < deadline, "it has not happened"
-        await asyncio.sleep(0.001)
 
 
 @dataclass(frozen=True)

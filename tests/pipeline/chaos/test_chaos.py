@@ -21,7 +21,8 @@ from reactivex import Observable
 from operators import Conversation, Event, Restarted, RoundStarted, StreamError, TextDelta, ToolResult
 from pipeline import Retry, Timeouts, completion, decode, iterate, run_tools
 from tests.pipeline.chaos.proxy import FAULTS, Proxy
-from tests.pipeline.chaos.upstream import LONG, Reply, Request, Upstream, calls, says
+from tests.pipeline.chaos.upstream import Reply, Request, Upstream, calls, says
+from tests.support.timing import until, wait_while
 
 SEEDS = (20240229, 7)
 WORDS = ("the ", "sun ", "été ", "東京 ", "🌤", '"q" ', "\\n\n", "{} ", "data: ", "rain, ")
@@ -173,10 +174,7 @@ async def run_async(streams: list[Stream], base_url: str) -> None:
         httpx2.AsyncClient(limits=httpx2.Limits(**unbounded), verify=False) as other,
     ):
         await asyncio.gather(*(run_one(stream, base_url, (one, other)[n % 2]) for n, stream in enumerate(streams)))
-        deadline = time.monotonic() + LONG
-        while len(asyncio.all_tasks()) > 1:
-            assert time.monotonic() < deadline, asyncio.all_tasks()
-            await asyncio.sleep(0.01)
+        await until(lambda: len(asyncio.all_tasks()) == 1)
         assert not in_use(one, other)
 
 
@@ -263,10 +261,9 @@ def open_files() -> int | None:
 def nothing_is_left() -> Iterator[None]:
     before, threads = open_files(), set(threading.enumerate())
     yield
-    deadline = time.monotonic() + LONG
-    while set(threading.enumerate()) - threads or (before is not None and (open_files() or 0) > before):
-        assert time.monotonic() < deadline, (set(threading.enumerate()) - threads, before, open_files())
-        time.sleep(0.01)
+    wait_while(lambda: set(threading.enumerate()) - threads)
+    if before is not None:
+        wait_while(lambda: (open_files() or 0) > before)
 
 
 def storm(seed: int, count: int, *, blocking: bool) -> Counter[str]:
@@ -280,10 +277,7 @@ def storm(seed: int, count: int, *, blocking: bool) -> Counter[str]:
         else:
             asyncio.run(run_async(streams, proxy.url))
         took = time.monotonic() - began
-        deadline = time.monotonic() + LONG
-        while proxy.open or upstream.open:
-            assert time.monotonic() < deadline, (proxy.open, upstream.open)
-            time.sleep(0.01)
+        wait_while(lambda: proxy.open or upstream.open)
     ended: Counter[str] = Counter()
     for stream in streams:
         faults = proxy.faults[stream.user]

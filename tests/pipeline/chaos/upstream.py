@@ -12,6 +12,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from tests.support.timing import LONG
+
 Part = bytes | float | None
 """Bytes to send as one chunk, seconds to wait, or None: drop the connection here, without an end."""
 
@@ -34,8 +36,6 @@ class Reply:
     headers: dict[str, str] = field(default_factory=lambda: {"content-type": "text/event-stream"})
 
 
-LONG = 10.0
-"""Seconds after which something that should have happened is given up."""
 GLANCE = 0.02
 """Seconds after which a server that waits looks whether its client has gone."""
 
@@ -95,13 +95,13 @@ class Loopback:
         started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Event, int]] = Future()
         self._thread = threading.Thread(target=asyncio.run, args=(self._main(started),), name="loopback")
         self._thread.start()
-        self._loop, self._over, self.port = started.result(5)
+        self._loop, self._over, self.port = started.result(LONG)
         self.url = f"http://127.0.0.1:{self.port}/v1"
         return self
 
     def __exit__(self, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._over.set)
-        self._thread.join(10)
+        self._thread.join(LONG)
         assert not self._thread.is_alive()
 
     async def _main(self, started: Future[Any]) -> None:

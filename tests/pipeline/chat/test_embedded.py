@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -33,7 +32,8 @@ from operators import (
 )
 from pipeline import Retry, completion, iterate, request
 from pipeline.embedded import EmbeddedServer
-from tests.pipeline.wire import KINDS, Kind, Sub, until
+from tests.pipeline.wire import KINDS, Kind, Sub
+from tests.support.timing import LONG, until, wait_while
 
 WEATHER = "It is sunny in Paris today, about 18 °C 🌤, perfect for un café en terrasse."
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
@@ -53,7 +53,7 @@ def ask(text: str, **fields: Any) -> dict[str, Any]:
 
 def run(kind: Kind, server: EmbeddedServer, *operators: Any, body: dict[str, Any]) -> Sub:
     return kind.run(
-        lambda client: completion(body, base_url=server.base_url, client=client).pipe(*operators), timeout=30
+        lambda client: completion(body, base_url=server.base_url, client=client).pipe(*operators), timeout=LONG
     )
 
 
@@ -150,10 +150,7 @@ def test_a_prompt_that_does_not_fit_is_an_http_error(one: Kind, embedded_server:
 def slots_are_free(server: EmbeddedServer) -> None:
     """Wait until the server has noticed that nobody listens."""
     slots = httpx.URL(server.base_url).copy_with(path="/slots")
-    deadline = time.monotonic() + 10
-    while any(slot["is_processing"] for slot in httpx.get(slots).json()):
-        assert time.monotonic() < deadline, "the server goes on"
-        time.sleep(0.02)
+    wait_while(lambda: any(slot["is_processing"] for slot in httpx.get(slots).json()))
 
 
 def test_a_dispose_stops_the_generation(one: Kind, embedded_server: EmbeddedServer) -> None:
@@ -202,7 +199,7 @@ def test_a_server_that_dies_leaves_the_partial(one: Kind, mortal: EmbeddedServer
         stream = completion(ask("Tell me a story"), base_url=mortal.base_url, client=client, retry=retry)
         return stream.pipe(ops.do_action(kill))
 
-    sub = one.run(make, timeout=30)
+    sub = one.run(make, timeout=LONG)
     assert isinstance(sub.end, (ConnectionLost, TruncatedError))
     assert sub.end.partial[0].text == sub.text
     assert sub.text.startswith("📖 Once upon a time")

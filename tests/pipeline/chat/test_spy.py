@@ -14,6 +14,7 @@ from reactivex.testing import TestScheduler
 from operators import Finish, Lanes, Spy, TextDelta, current_spy, lines, select, watched_by
 from pipeline import Retry, completion, iterate, reads, replay, request
 from tests.pipeline.wire import ANSWER, DONE, Kind, Sub, WireServer, answers, says_and_waits, text
+from tests.support.timing import SOON
 
 BODY = {"model": "m", "messages": []}
 
@@ -191,4 +192,4 @@ def test_what_a_spy_raises_reaches_the_producer(blocking: Kind) -> None:
     with WireServer(says_and_waits(b"a")) as server, blocking.client() as client:
         with watched_by(Wrong()), pytest.raises(ZeroDivisionError):
             request(server.url, client=client).subscribe()
-        assert server.gone.wait(1)
+        assert server.gone.wait(SOON)

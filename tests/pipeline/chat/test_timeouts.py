@@ -20,7 +20,6 @@ from tests.pipeline.wire import (
     ANSWER,
     DONE,
     HEARTBEAT,
-    LONG,
     Call,
     Kind,
     Script,
@@ -29,6 +28,7 @@ from tests.pipeline.wire import (
     says_nothing,
     text,
 )
+from tests.support.timing import LONG, SOON, in_real_time
 
 BODY = {"model": "m", "messages": []}
 ONCE = Retry(attempts=1)
@@ -52,39 +52,32 @@ def heartbeats_after(*reads: bytes) -> Script:
 
 
 @pytest.mark.parametrize(
-    ("script", "timeouts", "phase", "partial"),
+    ("script", "phase", "partial"),
     [
-        pytest.param(says_nothing, Timeouts(first=0.05), "first", [], id="first"),
-        pytest.param(says_and_waits(text("Hel")), Timeouts(idle=0.05), "idle", ["Hel"], id="idle"),
-        pytest.param(heartbeats_after(), Timeouts(first_content=0.1), "first_content", [], id="first_content"),
-        pytest.param(
-            heartbeats_after(text(None)), Timeouts(first_content=0.1), "first_content", [""], id="Started is no content"
-        ),
-        pytest.param(
-            says_nothing, Timeouts(first_content=0.1), "first_content", [], id="first_content, before the head"
-        ),
-        pytest.param(
-            heartbeats_after(text("Hel")), Timeouts(idle_content=0.1), "idle_content", ["Hel"], id="idle_content"
-        ),
-        pytest.param(
-            says_and_waits(text("Hel")), Timeouts(idle_content=0.1), "idle_content", ["Hel"], id="idle_content, silent"
-        ),
+        pytest.param(says_nothing, "first", [], id="first"),
+        pytest.param(says_and_waits(text("Hel")), "idle", ["Hel"], id="idle"),
+        pytest.param(heartbeats_after(), "first_content", [], id="first_content"),
+        pytest.param(heartbeats_after(text(None)), "first_content", [""], id="Started is no content"),
+        pytest.param(says_nothing, "first_content", [], id="first_content, before the head"),
+        pytest.param(heartbeats_after(text("Hel")), "idle_content", ["Hel"], id="idle_content"),
+        pytest.param(says_and_waits(text("Hel")), "idle_content", ["Hel"], id="idle_content, silent"),
     ],
 )
-def test_each_has_its_phase_and_keeps_the_partial(
-    kind: Kind, script: Script, timeouts: Timeouts, phase: str, partial: list[str]
-) -> None:
-    with WireServer(script) as server:
-        began = time.monotonic()
-        sub = kind.run(
-            lambda client: completion(BODY, base_url=server.url, client=client, timeouts=timeouts, retry=ONCE)
-        )
-        assert time.monotonic() - began < 1
-        assert server.gone.wait(1)
-    error = sub.end
-    assert isinstance(error, StreamTimeout)
-    assert (error.phase, error.kind, error.retryable) == (phase, "timeout", True)
-    assert [found.text for found in error.partial] == partial
+def test_each_has_its_phase_and_keeps_the_partial(kind: Kind, script: Script, phase: str, partial: list[str]) -> None:
+    @in_real_time
+    def _(unit: float) -> None:
+        limits: Any = {phase: 2 * unit}
+        with WireServer(script) as server:
+            sub = kind.run(
+                lambda client: completion(
+                    BODY, base_url=server.url, client=client, timeouts=Timeouts(**limits), retry=ONCE
+                )
+            )
+            assert server.gone.wait(SOON)
+        error = sub.end
+        assert isinstance(error, StreamTimeout)
+        assert (error.phase, error.kind, error.retryable) == (phase, "timeout", True)
+        assert [found.text for found in error.partial] == partial
 
 
 def test_a_timeout_before_any_output_is_tried_again(kind: Kind) -> None:
@@ -103,42 +96,46 @@ def test_a_timeout_before_any_output_is_tried_again(kind: Kind) -> None:
 def test_content_in_time_is_no_timeout(kind: Kind) -> None:
     """All of it takes longer than any limit; every piece comes in time."""
 
-    def script(call: Call) -> None:
-        call.head()
-        for n in range(8):
-            assert not call.server.gone.wait(0.05)
-            call.send(text(str(n)))
-        call.send(text(None, "stop"), DONE)
-        call.end()
+    @in_real_time
+    def _(unit: float) -> None:
+        def script(call: Call) -> None:
+            call.head()
+            for n in range(8):
+                assert not call.server.gone.wait(unit)
+                call.send(text(str(n)))
+            call.send(text(None, "stop"), DONE)
+            call.end()
 
-    limits = Timeouts(first_content=0.3, idle_content=0.3)
-    with WireServer(script) as server:
-        sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client, timeouts=limits))
-    assert (sub.text, sub.completed) == ("01234567", True)
+        limits = Timeouts(first_content=6 * unit, idle_content=6 * unit)
+        with WireServer(script) as server:
+            sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client, timeouts=limits))
+        assert (sub.text, sub.completed) == ("01234567", True)
 
 
 def test_first_content_does_not_count_after_the_first(kind: Kind) -> None:
-    def script(call: Call) -> None:
-        call.head()
-        call.send(text("a"))
-        assert not call.server.gone.wait(0.2)
-        call.send(text("b", "stop"), DONE)
-        call.end()
+    @in_real_time
+    def _(unit: float) -> None:
+        def script(call: Call) -> None:
+            call.head()
+            call.send(text("a"))
+            assert not call.server.gone.wait(4 * unit)
+            call.send(text("b", "stop"), DONE)
+            call.end()
 
-    limits = Timeouts(first_content=0.1)
-    with WireServer(script) as server:
-        sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client, timeouts=limits))
-    assert (sub.text, sub.completed) == ("ab", True)
+        limits = Timeouts(first_content=2 * unit)
+        with WireServer(script) as server:
+            sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client, timeouts=limits))
+        assert (sub.text, sub.completed) == ("ab", True)
 
 
-def slow_server(handled: threading.Event) -> Script:
+def slow_server(handled: threading.Event, unit: float) -> Script:
     """Content, and more of it a little after the first was handled."""
 
     def script(call: Call) -> None:
         call.head()
         call.send(text("a"))
         assert handled.wait(LONG)
-        assert not call.server.gone.wait(0.06)
+        assert not call.server.gone.wait(unit)
         call.send(text("b", "stop"), DONE)
         call.end()
 
@@ -147,39 +144,46 @@ def slow_server(handled: threading.Event) -> Script:
 
 def test_a_slow_consumer_is_not_the_streams_fault(kind: Kind) -> None:
     """The consumer takes longer than idle_content allows; what follows comes in time after that."""
-    handled = threading.Event()
 
-    def slow(found: object) -> None:
-        if isinstance(found, TextDelta):
-            threading.Event().wait(0.25)
-            handled.set()
+    @in_real_time
+    def _(unit: float) -> None:
+        handled = threading.Event()
 
-    limits = Timeouts(idle_content=0.2)
-    with WireServer(slow_server(handled)) as server:
-        sub = kind.run(
-            lambda client: completion(BODY, base_url=server.url, client=client, timeouts=limits).pipe(
-                ops.do_action(slow)
+        def slow(found: object) -> None:
+            if isinstance(found, TextDelta):
+                threading.Event().wait(5 * unit)
+                handled.set()
+
+        limits = Timeouts(idle_content=4 * unit)
+        with WireServer(slow_server(handled, unit)) as server:
+            sub = kind.run(
+                lambda client: completion(BODY, base_url=server.url, client=client, timeouts=limits).pipe(
+                    ops.do_action(slow)
+                )
             )
-        )
-    assert (sub.text, sub.completed) == ("ab", True)
+        assert (sub.text, sub.completed) == ("ab", True)
 
 
 def test_nor_is_a_consumer_that_pulls_slowly(blocking: Kind) -> None:
-    handled = threading.Event()
-    limits = Timeouts(idle=0.2, idle_content=0.2)
-    with WireServer(slow_server(handled)) as server, blocking.client() as client:
-        pull = iterate(completion(BODY, base_url=server.url, client=client, timeouts=limits))
-        found = [next(pull), next(pull)]
-        threading.Event().wait(0.25)
-        handled.set()
-        found += pull
-    assert "".join(one.text for one in found if isinstance(one, TextDelta)) == "ab"
+    @in_real_time
+    def _(unit: float) -> None:
+        handled = threading.Event()
+        limits = Timeouts(idle=4 * unit, idle_content=4 * unit)
+        with WireServer(slow_server(handled, unit)) as server, blocking.client() as client:
+            pull = iterate(completion(BODY, base_url=server.url, client=client, timeouts=limits))
+            found = [next(pull), next(pull)]
+            threading.Event().wait(5 * unit)
+            handled.set()
+            found += pull
+        assert "".join(one.text for one in found if isinstance(one, TextDelta)) == "ab"
 
 
 def test_the_clients_own_timeouts_count_when_none_are_given(kind: Kind) -> None:
-    with WireServer(says_and_waits(text("Hel"))) as server:
-        sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client), timeout=0.1)
-    assert (sub.end.phase, sub.text) == ("idle", "Hel")
+    @in_real_time
+    def _(unit: float) -> None:
+        with WireServer(says_and_waits(text("Hel"))) as server:
+            sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client), timeout=2 * unit)
+        assert (sub.end.phase, sub.text) == ("idle", "Hel")
 
 
 @pytest.fixture
@@ -248,7 +252,7 @@ def test_a_time_that_is_up_ends_it_in_limit(kind: Kind, script: Script) -> None:
         sub = kind.run(
             lambda client: completion(BODY, base_url=server.url, client=client, until=time.monotonic() + 0.1)
         )
-        assert server.gone.wait(1)
+        assert server.gone.wait(SOON)
         assert len(server.calls) == 1
     assert (type(sub.end), str(sub.end)) == (LimitExceeded, "the time for this conversation was up")
 

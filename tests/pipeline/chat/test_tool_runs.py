@@ -15,8 +15,7 @@ import pytest
 from operators import Spy, ToolCall, ToolResult, watched_by
 from pipeline.chat._tool_runs import OwnLoop, Turn
 from pipeline.chat._tools import as_tools
-
-LONG = 10.0
+from tests.support.timing import LONG, wait_until, wait_while
 
 
 def call(name: str, arguments: str = "{}", n: int = 0) -> ToolCall:
@@ -68,10 +67,7 @@ def runner(request: pytest.FixtureRequest) -> Iterator[Runner]:
     runner = Runner(request.param)
     yield runner
     runner.own_loop.close()
-    deadline = time.monotonic() + LONG
-    while [thread for thread in threading.enumerate() if thread.name.startswith("rxchat")]:
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+    wait_while(lambda: [thread for thread in threading.enumerate() if thread.name.startswith("rxchat")])
 
 
 # ------------------------------------------------------------------------------------------------------- what is called
@@ -447,10 +443,7 @@ def test_time_is_up(runner: Runner) -> None:
     runner.own_loop.close()
     release.set()
     assert ended.wait(LONG)
-    deadline = time.monotonic() + LONG
-    while not cleaned:
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+    wait_until(lambda: cleaned)
 
 
 def test_no_time_at_all(runner: Runner) -> None:

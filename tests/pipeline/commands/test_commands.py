@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
 from pipeline.embedded import serve
+from tests.support.timing import LONG
 
 ROOT = Path(__file__).parents[3]
 RECORDED = ROOT / "pipeline" / "embedded" / "recorded"
@@ -38,7 +38,7 @@ def rxchat(*words: str, stdin: str = "", **env: str) -> subprocess.CompletedProc
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=40,
+        timeout=LONG,
         check=False,
         env=environment(**env),
     )
@@ -143,20 +143,18 @@ class TestChat:
         assert process.stdout is not None
         first = process.stdout.read(20)
         process.send_signal(signal.SIGINT)
-        rest, complaint = process.communicate(timeout=20)
+        rest, complaint = process.communicate(timeout=LONG)
         assert (first + rest).startswith("📖 Once upon a time")
         assert process.returncode == 130
         assert "Traceback" not in complaint
 
     def test_a_reader_that_leaves_is_no_error(self, server):
         command = f'"{sys.executable}" -m pipeline chat story --base-url {server.base_url} -m {server.model} | head -c 40; exit "${{PIPESTATUS[0]}}"'
-        began = time.monotonic()
         done = subprocess.run(
-            ["bash", "-c", command], capture_output=True, text=True, timeout=30, check=False, env=environment()
+            ["bash", "-c", command], capture_output=True, text=True, timeout=LONG, check=False, env=environment()
         )
         assert done.returncode == 0, done.stderr
         assert "Traceback" not in done.stderr
-        assert time.monotonic() - began < 25
 
 
 class TestParse:

@@ -26,6 +26,7 @@ from pipeline.recordings import (
     replayed,
 )
 from tests.support import body_of, chunk
+from tests.support.timing import LONG
 
 RECORDED = Path(pipeline.embedded.__file__).parent / "recorded"
 
@@ -131,7 +132,7 @@ def test_it_can_be_written_to_any_terminal(encoding: str) -> None:
         [sys.executable, "-m", "pipeline", "marbles", str(RECORDED / "two_calls.sse")],
         capture_output=True,
         env=os.environ | {"PYTHONIOENCODING": encoding},
-        timeout=40,
+        timeout=LONG,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")

@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.support.timing import LONG
+
 
 @dataclass
 class Answer:
@@ -57,7 +59,7 @@ def ask() -> Ask:
         if isinstance(messages, str):
             messages = [{"role": "user", "content": messages}]
         request = {"model": "rxchat-tiny", "messages": messages, "stream": True, **fields}
-        response = httpx.post(f"{base_url}/chat/completions", json=request, timeout=30)
+        response = httpx.post(f"{base_url}/chat/completions", json=request, timeout=LONG)
         return read(response.raise_for_status().text, choice)
 
     return ask

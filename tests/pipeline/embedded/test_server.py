@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import httpx
 import pytest
 
 from pipeline.embedded import EmbeddedServer, EmbeddedServerError, RecordedServer, _server, serve, smollm2
+from tests.support.timing import wait_while
 
 STORY = {"messages": [{"role": "user", "content": "Tell me a story"}], "stream": True}
 needs_xllamacpp = pytest.mark.skipif(not EmbeddedServer.available(), reason="xllamacpp is not installed")
@@ -52,10 +52,7 @@ def test_a_client_that_leaves_frees_its_slot(embedded_server: EmbeddedServer) ->
     with httpx.stream("POST", f"{embedded_server.base_url}/chat/completions", json=STORY) as response:
         next(response.iter_bytes())
     slots = httpx.URL(embedded_server.base_url).copy_with(path="/slots")
-    deadline = time.monotonic() + 10
-    while any(slot["is_processing"] for slot in httpx.get(slots).json()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_while(lambda: any(slot["is_processing"] for slot in httpx.get(slots).json()))
 
 
 @needs_xllamacpp
@@ -111,10 +108,7 @@ def test_it_does_not_outlive_a_killed_parent() -> None:
         assert is_up(base_url)
         parent.kill()
         parent.wait()
-        deadline = time.monotonic() + 10
-        while is_up(base_url):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        wait_while(lambda: is_up(base_url))
 
 
 @needs_xllamacpp

@@ -10,7 +10,7 @@ from ipykernel.inprocess.ipkernel import InProcessKernel
 from ipykernel.inprocess.manager import InProcessKernelManager
 
 from pipeline.notebook import last
-from tests.pipeline.wire import LONG
+from tests.support.timing import LONG
 
 WIDGET = "application/vnd.jupyter.widget-view+json"
 

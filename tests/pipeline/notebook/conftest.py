@@ -16,7 +16,7 @@ from pipeline.notebook import _stop
 from pipeline.notebook._last import _Kernel
 from tests.pipeline.notebook.cells import Cells
 from tests.pipeline.notebook.kernels import Kernel
-from tests.pipeline.wire import LONG
+from tests.support.timing import LONG
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 from jupyter_client.manager import start_new_kernel
 
 from tests.pipeline.notebook.cells import Shown, saved
-from tests.pipeline.wire import LONG
+from tests.support.timing import LONG
 
 
 class Ran(NamedTuple):
@@ -47,7 +47,7 @@ class Kernel:
         messages: list[tuple[float, Any]] = []
         elsewhere: list[Any] = []
         while True:
-            message = self.client.get_iopub_msg(timeout=4 * LONG)
+            message = self.client.get_iopub_msg(timeout=LONG)
             content = message["content"]
             if message["msg_type"] == "comm_open":
                 self.comms.put(content["comm_id"])

@@ -73,7 +73,7 @@ def jupyterlab(root: Path, *, dark: bool = False) -> Iterator[Lab]:
         finally:
             server.terminate()
             try:
-                server.wait(10)
+                server.wait(LONG)
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()

@@ -19,7 +19,8 @@ from operators import Event, Finish, TextDelta
 from pipeline import completion, run_tools
 from pipeline.notebook import Answer, _answer, last, show
 from pipeline.notebook._view import View
-from tests.pipeline.wire import ANSWER, DONE, LONG, Call, WireServer, event, text
+from tests.pipeline.wire import ANSWER, DONE, Call, WireServer, event, text
+from tests.support.timing import LONG
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 

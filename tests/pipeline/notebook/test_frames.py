@@ -9,7 +9,7 @@ import time
 import pytest
 
 from pipeline.notebook._frames import FASTEST, MOST, Frames
-from tests.pipeline.wire import LONG
+from tests.support.timing import LONG
 
 
 class Canvas:

@@ -11,7 +11,8 @@ import pytest
 
 from pipeline.notebook._frames import FASTEST
 from tests.pipeline.notebook.kernels import Kernel
-from tests.pipeline.wire import ANSWER, DONE, LONG, Call, WireServer, event, text
+from tests.pipeline.wire import ANSWER, DONE, Call, WireServer, event, text
+from tests.support.timing import LONG
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +114,7 @@ def click(kernel: Kernel, subshell: str, hanging: Hanging) -> None:
     for _ in range(20):
         kernel.say(button, "here", subshell)
         with contextlib.suppress(queue.Empty):
-            assert kernel.told.get(timeout=LONG / 20) == "heard"
+            assert kernel.told.get(timeout=0.25) == "heard"
             break
     kernel.say(button, "stop", subshell)
 

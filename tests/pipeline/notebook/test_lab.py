@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.pipeline.notebook.hostile import ATTACKS
-from tests.pipeline.wire import DONE, LONG, Call, Script, WireServer, event, text
+from tests.pipeline.wire import DONE, Call, Script, WireServer, event, text
+from tests.support.timing import LONG
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -77,7 +78,7 @@ class Held:
     def __call__(self, call: Call) -> None:
         call.head()
         call.send(text("Half of **it**"))
-        if self.free.wait(6 * LONG):
+        if self.free.wait(LONG):
             call.send(text(", and all", "stop"), DONE)
             call.end()
 

@@ -29,7 +29,7 @@ from operators import (
 from pipeline.notebook import Answer, last, show
 from pipeline.notebook._view import View
 from tests.pipeline.notebook.cells import latest
-from tests.pipeline.wire import LONG
+from tests.support.timing import LONG
 
 HELLO: list[Event] = [TextDelta("Hello "), TextDelta("*you*"), Finish("stop"), Usage(3, 2, 5)]
 

@@ -11,7 +11,7 @@ from reactivex.disposable import Disposable
 from operators import TextDelta
 from pipeline.notebook import _stop, show
 from tests.pipeline.notebook.cells import WIDGET, latest
-from tests.pipeline.wire import LONG
+from tests.support.timing import LONG
 
 
 @pytest.fixture

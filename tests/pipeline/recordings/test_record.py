@@ -27,6 +27,7 @@ from pipeline.measure import Metrics, metrics
 from pipeline.recordings import Recording, record, replayed
 from pipeline.recordings._record import _File, _Lane
 from tests.support import Onlooker
+from tests.support.timing import LONG
 
 BASE = "http://model.test/v1"
 KEY = "sk-proj-MARKED-0123456789abcdef"
@@ -377,7 +378,7 @@ _DIES = """
 
 def test_what_was_written_before_a_sigkill_replays_up_to_the_cut(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    died = subprocess.run([sys.executable, "-c", textwrap.dedent(_DIES), str(path)], check=False, timeout=30)
+    died = subprocess.run([sys.executable, "-c", textwrap.dedent(_DIES), str(path)], check=False, timeout=LONG)
     assert died.returncode == -signal.SIGKILL
     texts: list[Any] = []
     replayed(path, speed=0).pipe(decode()).subscribe(texts.append, texts.append)

@@ -1,10 +1,11 @@
 """No thread of a sink is left after a test."""
 
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
+
+from tests.support.timing import wait_while
 
 
 def sink_threads() -> list[str]:
@@ -14,7 +15,4 @@ def sink_threads() -> list[str]:
 @pytest.fixture(autouse=True)
 def no_thread_left() -> Iterator[None]:
     yield
-    until = time.monotonic() + 2
-    while sink_threads() and time.monotonic() < until:
-        time.sleep(0.005)
-    assert sink_threads() == []
+    wait_while(sink_threads)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from time import monotonic, sleep
 from typing import Any
 
 from operators import Out, Stage, operator
 from tests.support import Seen
+from tests.support.timing import LONG
 
 
 class Stopped(Seen):
@@ -24,7 +24,7 @@ class Stopped(Seen):
     def on_next(self, value: Any) -> None:
         if not self._free:
             self.busy.set()
-            assert self._permits.acquire(timeout=10), "nobody let this sink go"
+            assert self._permits.acquire(timeout=LONG), "nobody let this sink go"
         super().on_next(value)
         if self._raises is not None:
             raise self._raises
@@ -51,14 +51,6 @@ def in_thread(action: Any) -> threading.Thread:
     thread = threading.Thread(target=action, daemon=True)
     thread.start()
     return thread
-
-
-def until(true: Any, seconds: float = 5) -> None:
-    """Wait until it is true."""
-    end = monotonic() + seconds
-    while not true():
-        assert monotonic() < end, "this did not become true"
-        sleep(0.001)
 
 
 @operator

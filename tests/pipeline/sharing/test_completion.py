@@ -14,8 +14,9 @@ import httpx
 from operators import Finish, Restarted, Retrying, TextDelta
 from pipeline import Retry, completion
 from pipeline.sharing import block, coalesce, latest, share_to
-from tests.pipeline.sharing.sinks import Stopped, in_thread, until
+from tests.pipeline.sharing.sinks import Stopped, in_thread
 from tests.support import Seen
+from tests.support.timing import LONG, wait_until
 
 CHUNKS = 100
 BODY = {"model": "m", "messages": []}
@@ -67,10 +68,10 @@ def test_a_blocking_client_reads_no_further_than_the_slowest_sink_allows() -> No
     with httpx.Client(transport=transport(body, fails=1)) as client:
         stream = completion(BODY, client=client, base_url="http://x/v1", retry=Retry(backoff=0))
         thread = in_thread(lambda: stream.pipe(share_to(block(sink, 8), coalesce(said))).subscribe(below))
-        until(lambda: body.read >= 6)
+        wait_until(lambda: body.read >= 6)
         assert body.read <= 9
         sink.free()
-        thread.join(5)
+        thread.join(LONG)
     assert [type(event) for event in sink.values[:1]] == [Retrying]
     assert texts(sink.values) == texts(said.values) == texts(below.values) == TEXT
     assert said.values[-1] == sink.values[-1] == Finish("stop")
@@ -90,7 +91,7 @@ def test_an_async_client_reads_no_further_than_the_slowest_sink_allows() -> None
             await asyncio.sleep(0.05)
             assert 6 <= body.read <= 9
             sink.free()
-            await asyncio.wait_for(ended.wait(), 5)
+            await asyncio.wait_for(ended.wait(), LONG)
         assert texts(sink.values) == texts(below.values) == TEXT
         assert sink.completed
 
@@ -108,5 +109,5 @@ def slow(line):
     print(line.decode(), flush=True)
 replay(b"".join(b"%d\\n" % number for number in range(20))).pipe(lines(), share_to(block(slow))).subscribe()
 """
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True)
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=LONG, check=True)
     assert run.stdout.split() == [str(number) for number in range(20)]

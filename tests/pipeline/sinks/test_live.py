@@ -41,6 +41,7 @@ from pipeline.sinks._live import LiveConsole
 from pipeline.sinks._plain import PlainConsole
 from pipeline.sinks._tally import Prices
 from tests.pipeline.sinks._terminal import Emulated, View
+from tests.support.timing import SOON, wait_until
 
 CALL = ToolCall(0, 0, "call_1", "now", "{}", complete=True)
 
@@ -459,7 +460,7 @@ def live(file: io.StringIO | None = None) -> LiveConsole:
     return LiveConsole(paper, reflows=False)
 
 
-def gone(within: float = 2.0) -> bool:
+def gone(within: float = SOON) -> bool:
     until = time.monotonic() + within
     while tickers() and time.monotonic() < until:
         time.sleep(0.01)
@@ -469,9 +470,7 @@ def gone(within: float = 2.0) -> bool:
 def test_the_spinner_turns_by_itself_and_ends_with_the_stream() -> None:
     file = Emulated()
     sink = live(file)
-    until = time.monotonic() + 5
-    while len(file.frames) < 3 and time.monotonic() < until:
-        time.sleep(0.01)
+    wait_until(lambda: len(file.frames) >= 3)
     assert "waiting" in file.text
     sink.on_completed()
     assert not tickers()

@@ -21,11 +21,10 @@ from reactivex.testing import TestScheduler
 
 from operators import ConnectionLost, Out, Spy, Stage, lines, operator, watched_by
 from pipeline import Timeouts, completion, decode, iterate, request
-from pipeline.sources._source import DRAIN_BYTES, DRAIN_SECONDS
+from pipeline.sources._source import DRAIN_BYTES
 from tests.pipeline.wire import (
     ANSWER,
     DONE,
-    LONG,
     Call,
     Kind,
     Script,
@@ -37,11 +36,8 @@ from tests.pipeline.wire import (
     says_nothing,
     settled,
     text,
-    until,
 )
-
-SOON = 1.0
-"""Seconds within which the server must see that its client has gone."""
+from tests.support.timing import LONG, SOON, until, wait_until
 
 BODY = {"model": "m", "messages": []}
 
@@ -74,14 +70,12 @@ def pool() -> Iterator[ThreadPoolScheduler]:
 
 
 def leaves(server: WireServer, sub: Sub, subscription: Any, script: object) -> None:
-    """Dispose when the server waits; it sees that within a second, and the subscriber sees nothing."""
+    """Dispose when the server waits; it sees that soon, and the subscriber sees nothing."""
     assert server.asked.wait(LONG)
     if script not in {says_nothing, half_a_head}:
         assert sub.came.wait(LONG)
-    began = time.monotonic()
     subscription.dispose()
     assert server.gone.wait(SOON)
-    assert time.monotonic() - began < SOON
     assert sub.ends == 0
 
 
@@ -156,15 +150,8 @@ def test_a_dispose_while_it_connects_sends_nothing(blocking: Kind, monkeypatch: 
         assert connecting.wait(LONG)
         subscription.dispose()
         go.set()
-        until_blocking(lambda: not client._transport._pool._requests)
+        wait_until(lambda: not client._transport._pool._requests)
         assert (server.calls, sub.values, sub.ends) == ([], [], 0)
-
-
-def until_blocking(what: Callable[[], object]) -> None:
-    deadline = time.monotonic() + LONG
-    while not what():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 def test_where_no_socket_can_be_found_it_falls_silent_at_once(blocking: Kind) -> None:
@@ -278,7 +265,7 @@ def test_leaving_an_async_request_closes_its_connection(looping: Kind, script: S
         began = time.monotonic()
         asyncio.run(without_closing()) if way == "the loop ends" else looping.act(work)
         assert server.gone.wait(SOON)
-        assert time.monotonic() - began < SOON
+        assert time.monotonic() - began < LONG
     assert sub.ends == 0
 
 
@@ -404,10 +391,8 @@ def test_an_error_with_a_short_body_leaves_its_connection(kind: Kind) -> None:
 def test_a_body_that_does_not_end_after_done_is_left_soon(kind: Kind) -> None:
     """The stream completes at [DONE]; the source waits for the end of the body for a moment, then drops the connection."""
     with WireServer(says_and_waits(ANSWER)) as server:
-        began = time.monotonic()
         sub = kind.run(lambda client: completion(BODY, base_url=server.url, client=client))
         assert server.gone.wait(SOON)
-        assert time.monotonic() - began < DRAIN_SECONDS + 0.4
     assert (sub.text, sub.completed) == ("Hello", True)
 
 
@@ -437,11 +422,9 @@ def test_a_body_that_goes_on_after_done_is_cut(kind: Kind) -> None:
         def make(client: Any) -> Any:
             return completion(BODY, base_url=server.url, client=client)
 
-        began = time.monotonic()
         with watched_by(Counting()):
             sub = kind.run(make)
         assert server.gone.wait(SOON)
-        assert time.monotonic() - began < SOON
         assert server.connections == 1
     assert (sub.text, sub.completed) == ("Hello", True)
     assert read <= 2 * DRAIN_BYTES
@@ -564,7 +547,7 @@ def test_over_http2_leaving_one_stream_does_not_break_another(blocking: Kind) ->
         subscription.dispose()
         completion(BODY, base_url=server.url, client=client).subscribe(stays)
         assert (stays.text, stays.completed, goes.ends) == ("Hello", True, 0)
-        until_blocking(lambda: not client._transport._pool._requests)
+        wait_until(lambda: not client._transport._pool._requests)
 
 
 # ------------------------------------------------------------------------------------------------------- other transports
@@ -654,7 +637,7 @@ def test_an_async_pull_that_is_left_closes_the_connection(looping: Kind, way: st
 
         began = time.monotonic()
         looping.act(work)
-        assert time.monotonic() - began < SOON
+        assert time.monotonic() - began < LONG
 
 
 def test_a_forgotten_pull_in_a_cycle_is_closed_by_the_collector(blocking: Kind) -> None:

@@ -14,6 +14,7 @@ from pipeline.sources import _http_errors
 from pipeline.sources._failures import as_stream_error
 from pipeline.sources._http_errors import BODY_LIMIT, http_error, retry_after
 from tests.pipeline.wire import Call, Kind, WireServer, answers
+from tests.support.timing import SOON
 
 OPENAI = b'{"error": {"message": "Bad model", "type": "invalid_request_error", "param": "model", "code": "no_model"}}'
 
@@ -99,7 +100,7 @@ def test_of_a_long_body_only_a_part_is_read(kind: Kind) -> None:
 
     with WireServer(script) as server:
         error = kind.run(lambda client: request(server.url, client=client)).end
-        assert server.gone.wait(1)
+        assert server.gone.wait(SOON)
     assert (error.status, error.message) == (500, "z" * 400)
 
 
@@ -115,7 +116,7 @@ def test_a_body_that_never_ends_keeps_the_status_back_only_for_a_while(
 
     with WireServer(script) as server:
         error = kind.run(lambda client: request(server.url, client=client)).end
-        assert server.gone.wait(1)
+        assert server.gone.wait(SOON)
     assert (type(error), error.status, error.message) == (HttpError, 503, "overloaded,")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,7 +17,8 @@ from reactivex.disposable import Disposable
 from operators import LimitExceeded, TextDelta, TruncatedError, lines
 from pipeline import completion, decode, iterate, replay
 from pipeline.sources._gate import Gate
-from tests.pipeline.wire import ANSWER, HEARTBEAT, LONG, Kind, WireServer, answers, said, text, until
+from tests.pipeline.wire import ANSWER, HEARTBEAT, Kind, WireServer, answers, said, text
+from tests.support.timing import LONG, until, wait_until
 
 BODY = {"model": "m", "messages": []}
 
@@ -261,10 +261,9 @@ def test_closing_wakes_who_waits_for_a_stream_that_says_nothing() -> None:
     found: list[list[int]] = []
     waiting = threading.Thread(target=lambda: found.append(list(pull)))
     waiting.start()
-    while not (pull._inbox and pull._inbox.subscription):
-        time.sleep(0.001)
+    wait_until(lambda: pull._inbox and pull._inbox.subscription)
     pull.close()
-    waiting.join(5)
+    waiting.join(LONG)
     assert found == [[]]
 
     async def main() -> None:

@@ -27,7 +27,6 @@ from pipeline.sources._reads import READ_SIZE
 from tests.pipeline.wire import (
     ANSWER,
     DONE,
-    LONG,
     Call,
     Kind,
     Sub,
@@ -36,8 +35,8 @@ from tests.pipeline.wire import (
     says_and_waits,
     settled,
     text,
-    until,
 )
+from tests.support.timing import LONG, SOON, until
 
 
 def seen(source: Any) -> Sub:
@@ -548,7 +547,7 @@ def test_dispose_from_another_thread_shuts_the_socket_of_a_response(
         subscription = with_own_thread.subscribe(sub)
         assert sub.came.wait(LONG)
         subscription.dispose()
-        assert server.gone.wait(1)
+        assert server.gone.wait(SOON)
     assert (sub.values, sub.ends) == ([b"first"], 0)
 
 
@@ -568,7 +567,7 @@ def test_a_response_is_closed_when_it_was_left_before_its_first_read(kind: Kind)
                 assert response.is_closed
 
             kind.act(work)
-        assert server.gone.wait(1)
+        assert server.gone.wait(SOON)
 
 
 def test_an_async_response_of_aiohttp_is_read_and_closed() -> None:

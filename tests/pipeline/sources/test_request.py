@@ -24,7 +24,6 @@ from pipeline.sinks import log
 from pipeline.sources._http import shared_client
 from tests.pipeline.wire import (
     ANSWER,
-    LONG,
     Call,
     Kind,
     Script,
@@ -34,8 +33,8 @@ from tests.pipeline.wire import (
     says_and_waits,
     settled,
     text,
-    until,
 )
+from tests.support.timing import LONG, SOON, in_real_time, until
 
 
 def test_nothing_is_sent_before_subscribe_and_each_subscription_is_a_request(kind: Kind) -> None:
@@ -287,30 +286,36 @@ def test_a_redirect_is_an_error_unless_the_client_follows_it(kind: Kind) -> None
 def test_no_head_within_first_is_a_timeout_of_the_first_byte(kind: Kind) -> None:
     with WireServer(lambda call: call.until_gone()) as server:
         error = kind.run(lambda client: request(server.url, client=client, timeouts=Timeouts(first=0.05))).end
-        assert server.gone.wait(1)
+        assert server.gone.wait(SOON)
     assert (type(error), error.phase, error.kind) == (StreamTimeout, "first", "timeout")
     assert str(error) == "no response came for 0.05 s"
     assert type(error.__cause__).__name__ == "ReadTimeout"
 
 
 def test_no_read_within_idle_is_an_idle_timeout(kind: Kind) -> None:
-    with WireServer(says_and_waits(b"first")) as server:
-        sub = kind.run(lambda client: request(server.url, client=client, timeouts=Timeouts(first=LONG, idle=0.05)))
-        assert server.gone.wait(1)
-    assert (sub.values, type(sub.end), sub.end.phase) == ([b"first"], StreamTimeout, "idle")
-    assert str(sub.end) == "nothing came for 0.05 s"
+    @in_real_time
+    def _(unit: float) -> None:
+        limits = Timeouts(first=LONG, idle=unit)
+        with WireServer(says_and_waits(b"first")) as server:
+            sub = kind.run(lambda client: request(server.url, client=client, timeouts=limits))
+            assert server.gone.wait(SOON)
+        assert (sub.values, type(sub.end), sub.end.phase) == ([b"first"], StreamTimeout, "idle")
+        assert str(sub.end) == f"nothing came for {unit:g} s"
 
 
 def test_a_head_that_takes_longer_than_idle_is_waited_for(kind: Kind) -> None:
     """idle counts between reads only: a model that thinks for long before its first byte has `first`."""
 
-    def script(call: Call) -> None:
-        assert not call.server.gone.wait(0.15)
-        call.answer(b"late")
+    @in_real_time
+    def _(unit: float) -> None:
+        def script(call: Call) -> None:
+            assert not call.server.gone.wait(3 * unit)
+            call.answer(b"late")
 
-    with WireServer(script) as server:
-        sub = kind.run(lambda client: request(server.url, client=client, timeouts=Timeouts(first=LONG, idle=0.05)))
-    assert sub.values == [b"late"]
+        limits = Timeouts(first=LONG, idle=unit)
+        with WireServer(script) as server:
+            sub = kind.run(lambda client: request(server.url, client=client, timeouts=limits))
+        assert sub.values == [b"late"]
 
 
 def test_a_server_that_does_not_accept_is_a_connect_timeout(kind: Kind) -> None:
@@ -332,90 +337,113 @@ def test_a_server_that_does_not_accept_is_a_connect_timeout(kind: Kind) -> None:
     assert type(error.__cause__).__name__ == "ConnectTimeout"
 
 
-OWN: dict[str, Any] = {"timeout": 0.1}
-LIMITS = [pytest.param({}, OWN, id="the client's own"), pytest.param({"timeouts": Timeouts(idle=0.1)}, {}, id="given")]
+Limits = Callable[[float], tuple[dict[str, Any], dict[str, Any]]]
+"""Seconds → the options of a request and those of its client that limit it."""
 
 
-@pytest.mark.parametrize(("given", "client"), LIMITS)
-def test_what_came_while_the_loop_was_blocked_is_in_time(looping: Kind, given: Any, client: Any) -> None:
+def of_the_client(seconds: float) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {}, {"timeout": seconds}
+
+
+def given_idle(seconds: float) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {"timeouts": Timeouts(idle=seconds)}, {}
+
+
+def given_first_content(seconds: float) -> tuple[dict[str, Any], dict[str, Any]]:
+    return {"timeouts": Timeouts(first_content=seconds)}, {}
+
+
+@pytest.mark.parametrize("limits", [of_the_client, given_idle])
+def test_what_came_while_the_loop_was_blocked_is_in_time(looping: Kind, limits: Limits) -> None:
     """When the loop goes on, the timer is due before the read that has come is read."""
-    blocked = threading.Event()
 
-    def script(call: Call) -> None:
-        call.head()
-        call.send(b"first")
-        assert blocked.wait(LONG)
-        for _ in range(6):
-            call.send(b".")
-            assert not call.server.gone.wait(0.06)
-        call.end()
+    @in_real_time
+    def _(unit: float) -> None:
+        blocked = threading.Event()
 
-    def block() -> None:
-        blocked.set()
-        time.sleep(0.25)
+        def script(call: Call) -> None:
+            call.head()
+            call.send(b"first")
+            assert blocked.wait(LONG)
+            for _ in range(6):
+                call.send(b".")
+                assert not call.server.gone.wait(unit)
+            call.end()
 
-    def soon(read: bytes) -> None:
-        if read == b"first":
-            asyncio.get_running_loop().call_later(0.02, block)
+        def block() -> None:
+            blocked.set()
+            time.sleep(4 * unit)
 
-    with WireServer(script) as server:
-        sub = looping.run(
-            lambda client: request(server.url, client=client, **given).pipe(ops.do_action(soon)), **client
-        )
-    assert (b"".join(sub.values), sub.completed) == (b"first......", True)
+        def soon(read: bytes) -> None:
+            if read == b"first":
+                asyncio.get_running_loop().call_later(unit / 2, block)
+
+        given, client = limits(2 * unit)
+        with WireServer(script) as server:
+            sub = looping.run(
+                lambda client: request(server.url, client=client, **given).pipe(ops.do_action(soon)), **client
+            )
+        assert (b"".join(sub.values), sub.completed) == (b"first......", True)
 
 
-@pytest.mark.parametrize(("given", "client"), LIMITS)
-def test_of_a_compressed_body_any_byte_counts(looping: Kind, given: Any, client: Any) -> None:
+@pytest.mark.parametrize("limits", [of_the_client, given_idle])
+def test_of_a_compressed_body_any_byte_counts(looping: Kind, limits: Limits) -> None:
     """Though there is nothing to decompress in the first ten."""
     body = gzip.compress(b"whole")
 
-    def script(call: Call) -> None:
-        call.head(headers={"content-encoding": "gzip"})
-        for n in range(0, 10, 2):
-            call.send(body[n : n + 2])
-            assert not call.server.gone.wait(0.05)
-        call.send(body[10:])
-        call.end()
+    @in_real_time
+    def _(unit: float) -> None:
+        def script(call: Call) -> None:
+            call.head(headers={"content-encoding": "gzip"})
+            for n in range(0, 10, 2):
+                call.send(body[n : n + 2])
+                assert not call.server.gone.wait(unit)
+            call.send(body[10:])
+            call.end()
 
-    with WireServer(script) as server:
-        sub = looping.run(lambda client: request(server.url, client=client, **given), **client)
-    assert (b"".join(sub.values), sub.completed) == (b"whole", True)
+        given, client = limits(2 * unit)
+        with WireServer(script) as server:
+            sub = looping.run(lambda client: request(server.url, client=client, **given), **client)
+        assert (b"".join(sub.values), sub.completed) == (b"whole", True)
 
 
-@pytest.mark.parametrize(("given", "client"), [*LIMITS, ({"first_content": 0.1}, {})])
-def test_a_consumer_who_is_slow_before_the_first_read_costs_no_time(looping: Kind, given: Any, client: Any) -> None:
+@pytest.mark.parametrize("limits", [of_the_client, given_idle, given_first_content])
+def test_a_consumer_who_is_slow_before_the_first_read_costs_no_time(looping: Kind, limits: Limits) -> None:
     """Of two streams pulled as one, the other waits with its head read until the consumer asks."""
 
-    def script(call: Call) -> None:
-        if call.json["model"] == "late":
-            assert began.wait(LONG)
-        call.answer(text(call.json["model"], "stop"), b"data: [DONE]\n\n")
+    @in_real_time
+    def _(unit: float) -> None:
+        def script(call: Call) -> None:
+            if call.json["model"] == "late":
+                assert began.wait(LONG)
+            call.answer(text(call.json["model"], "stop"), b"data: [DONE]\n\n")
 
-    async def work(client: Any) -> None:
-        def one(model: str) -> Any:
-            asked = {"model": model, "messages": []}
-            return completion(asked, base_url=server.url, client=client, retry=Retry(attempts=1), **options)
+        async def work(client: Any) -> None:
+            def one(model: str) -> Any:
+                asked = {"model": model, "messages": []}
+                return completion(asked, base_url=server.url, client=client, retry=Retry(attempts=1), **given)
 
-        async with iterate(reactivex.merge(one("early"), one("late"))) as events:
-            async for event in events:
-                said.append(getattr(event, "text", ""))
-                if not began.is_set():
-                    began.set()
-                    await asyncio.sleep(0.3)
+            async with iterate(reactivex.merge(one("early"), one("late"))) as events:
+                async for event in events:
+                    said.append(getattr(event, "text", ""))
+                    if not began.is_set():
+                        began.set()
+                        await asyncio.sleep(6 * unit)
 
-    began = threading.Event()
-    said: list[str] = []
-    options = given if "first_content" not in given else {"timeouts": Timeouts(**given)}
-    with WireServer(script) as server:
-        looping.act(work, **client)
-    assert sorted(filter(None, said)) == ["early", "late"]
+        began = threading.Event()
+        said: list[str] = []
+        given, client = limits(2 * unit)
+        with WireServer(script) as server:
+            looping.act(work, **client)
+        assert sorted(filter(None, said)) == ["early", "late"]
 
 
 def test_without_timeouts_the_clients_own_count(kind: Kind) -> None:
-    with WireServer(says_and_waits(b"first")) as server:
-        sub = kind.run(lambda client: request(server.url, client=client), timeout=0.1)
-    assert (sub.values, type(sub.end), sub.end.phase) == ([b"first"], StreamTimeout, "idle")
+    @in_real_time
+    def _(unit: float) -> None:
+        with WireServer(says_and_waits(b"first")) as server:
+            sub = kind.run(lambda client: request(server.url, client=client), timeout=2 * unit)
+        assert (sub.values, type(sub.end), sub.end.phase) == ([b"first"], StreamTimeout, "idle")
 
 
 def test_timeouts_of_none_wait_for_ever(kind: Kind) -> None:
@@ -434,39 +462,45 @@ def test_timeouts_of_none_wait_for_ever(kind: Kind) -> None:
 def test_any_byte_resets_idle(kind: Kind) -> None:
     """Six reads, each well within idle, that take longer than idle together."""
 
-    def script(call: Call) -> None:
-        call.head()
-        for _ in range(6):
-            assert not call.server.gone.wait(0.06)
-            call.send(b":\n")
-        call.end()
+    @in_real_time
+    def _(unit: float) -> None:
+        def script(call: Call) -> None:
+            call.head()
+            for _ in range(6):
+                assert not call.server.gone.wait(unit)
+                call.send(b":\n")
+            call.end()
 
-    with WireServer(script) as server:
-        sub = kind.run(lambda client: request(server.url, client=client, timeouts=Timeouts(idle=0.25)))
-    assert (len(sub.values), sub.completed) == (6, True)
+        limits = Timeouts(idle=4 * unit)
+        with WireServer(script) as server:
+            sub = kind.run(lambda client: request(server.url, client=client, timeouts=limits))
+        assert (len(sub.values), sub.completed) == (6, True)
 
 
 def test_a_slow_consumer_does_not_make_the_stream_idle(kind: Kind) -> None:
     """The time between two reads that counts is the time that is waited for one."""
-    handled = threading.Event()
 
-    def script(call: Call) -> None:
-        call.head()
-        call.send(b"first")
-        assert handled.wait(LONG)
-        call.send(b"other")
-        call.end()
+    @in_real_time
+    def _(unit: float) -> None:
+        handled = threading.Event()
 
-    def slow(_: bytes) -> None:
-        threading.Event().wait(0.15)
-        handled.set()
+        def script(call: Call) -> None:
+            call.head()
+            call.send(b"first")
+            assert handled.wait(LONG)
+            call.send(b"other")
+            call.end()
 
-    def make(client: Any) -> Any:
-        return request(server.url, client=client, timeouts=Timeouts(idle=0.1)).pipe(ops.do_action(slow))
+        def slow(_: bytes) -> None:
+            threading.Event().wait(3 * unit)
+            handled.set()
 
-    with WireServer(script) as server:
-        sub = kind.run(make)
-    assert (sub.values, sub.completed) == ([b"first", b"other"], True)
+        def make(client: Any) -> Any:
+            return request(server.url, client=client, timeouts=Timeouts(idle=2 * unit)).pipe(ops.do_action(slow))
+
+        with WireServer(script) as server:
+            sub = kind.run(make)
+        assert (sub.values, sub.completed) == ([b"first", b"other"], True)
 
 
 @pytest.mark.parametrize("field", ["connect", "first", "idle", "first_content", "idle_content"])
@@ -534,7 +568,7 @@ def test_what_a_subscriber_raises_leaves_subscribe_and_closes_the_response(block
     with WireServer(says_and_waits(b"first")) as server, blocking.client() as client:
         with pytest.raises(ZeroDivisionError):
             request(server.url, client=client).subscribe(wrong, errors.append)
-        assert server.gone.wait(1)
+        assert server.gone.wait(SOON)
     assert errors == []
 
 
@@ -551,7 +585,7 @@ def test_what_an_async_subscriber_raises_goes_to_the_loop_and_closes_the_respons
             asyncio.get_running_loop().set_exception_handler(lambda _, context: reported.append(context["exception"]))
             request(server.url, client=client).subscribe(wrong, errors.append)
             await settled()
-            assert server.gone.wait(1)
+            assert server.gone.wait(SOON)
 
         looping.act(work)
     assert ([type(error) for error in reported], errors) == ([ZeroDivisionError], [])
@@ -655,5 +689,5 @@ def test_a_guard_breaks_a_wait_with_its_own_error(kind: Kind) -> None:
 
     with WireServer(says_and_waits(b"a")) as server:
         sub = kind.run(lambda client: request(server.url, client=client, guard=Impatient()))
-        assert server.gone.wait(1)
+        assert server.gone.wait(SOON)
     assert (sub.values, str(sub.end)) == ([b"a"], "enough")
