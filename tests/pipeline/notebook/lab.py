@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import nbformat
 
-LONG = 30_000
+from tests.support.timing import LONG
+
 """Milliseconds after which something that should be seen is given up."""
 _START = 60.0  # seconds that JupyterLab may take to come up on a busy machine
 
@@ -112,12 +113,12 @@ class Page:
         self.elsewhere: list[str] = []
         self.dialogs: list[str] = []
         self.page = chromium.new_page(viewport={"width": 1200, "height": 1000})
-        self.page.set_default_timeout(LONG)
+        self.page.set_default_timeout(1000 * LONG)
         self._chromium, self._lab, self._name = chromium, lab, name
         self.page.route("**/*", self._ask)
         self.page.on("dialog", self._dialog)
         self.page.goto(f"{lab.url}/lab/tree/{name}?token={lab.token}&reset")
-        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=LONG)
+        self.page.wait_for_selector(".jp-NotebookPanel .jp-Cell", timeout=1000 * LONG)
         self.idle()
 
     def _ask(self, route: Any) -> None:
@@ -156,11 +157,11 @@ class Page:
 
     def over(self, number: int) -> None:
         """Wait until a cell has ended."""
-        self.cell(number).locator(".jp-InputPrompt").get_by_text(re.compile(r"\[\d+\]")).wait_for(timeout=LONG)
+        self.cell(number).locator(".jp-InputPrompt").get_by_text(re.compile(r"\[\d+\]")).wait_for(timeout=1000 * LONG)
 
     def idle(self) -> None:
         """Wait until the kernel has nothing to do."""
-        self.page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=LONG)
+        self.page.locator("#jp-main-statusbar").get_by_text("| Idle").wait_for(timeout=1000 * LONG)
 
     def interrupt(self) -> None:
         """The button in the notebook's toolbar."""

@@ -27,6 +27,7 @@ from operators import (
 )
 from pipeline.sinks._visible import visible
 from pipeline.web import Page, WebSink
+from tests.support.timing import SOON
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
@@ -34,7 +35,6 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-QUICK = 5_000  # ms
 CALL = ToolCall(0, 0, "call_1", "get_weather", '{"city": "Paris", "days": [1, 2]}', complete=True)
 
 
@@ -54,7 +54,7 @@ class Tab:
     def __init__(self, browser: Any, url: str, **options: Any) -> None:
         self.context = browser.new_context(**({"viewport": {"width": 1200, "height": 800}} | options))
         self.page = self.context.new_page()
-        self.page.set_default_timeout(QUICK)
+        self.page.set_default_timeout(1000 * SOON)
         self.wrong: list[str] = []
         origin = "http://" + urlsplit(url).netloc
         self.listens = True
@@ -151,7 +151,6 @@ def test_all_of_a_stream_appears_while_it_runs(page: Page, tab: Any) -> None:
 def test_a_gap_that_goes_on_is_told_too(page: Page, tab: Any) -> None:
     page.sink("one").on_next(TextDelta("Hm"))
     one = tab()
-    one.sees("#timeline-text", "no gap of a second or more")
     one.sees("#timeline-text", "nothing for ")
     assert "no gap" not in one.text("#timeline-text")
 
