@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 LONG = 60.0
 """Seconds after which something that should have happened is given up."""
@@ -12,6 +13,14 @@ SOON = LONG / 3
 """Seconds for what must not wait until something else, which lasts `LONG`, has ended it."""
 UNITS = 0.05, 0.25, 1.0
 """Seconds: what a time is counted in, and in which it is counted again."""
+
+
+@contextmanager
+def soon() -> Iterator[None]:
+    """What is inside must not last until something else, which lasts `LONG`, has ended it."""
+    began = time.monotonic()
+    yield
+    assert time.monotonic() - began < SOON
 
 
 def in_real_time(run: Callable[[float], None]) -> None:

@@ -28,7 +28,7 @@ from tests.pipeline.wire import (
     says_nothing,
     text,
 )
-from tests.support.timing import LONG, SOON, in_real_time
+from tests.support.timing import LONG, SOON, in_real_time, soon
 
 BODY = {"model": "m", "messages": []}
 ONCE = Retry(attempts=1)
@@ -67,13 +67,13 @@ def test_each_has_its_phase_and_keeps_the_partial(kind: Kind, script: Script, ph
     @in_real_time
     def _(unit: float) -> None:
         limits: Any = {phase: 2 * unit}
-        with WireServer(script) as server:
+        with WireServer(script) as server, soon():
             sub = kind.run(
                 lambda client: completion(
                     BODY, base_url=server.url, client=client, timeouts=Timeouts(**limits), retry=ONCE
                 )
             )
-            assert server.gone.wait(SOON)
+            assert server.gone.wait(LONG)
         error = sub.end
         assert isinstance(error, StreamTimeout)
         assert (error.phase, error.kind, error.retryable) == (phase, "timeout", True)

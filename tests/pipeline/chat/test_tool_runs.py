@@ -15,7 +15,7 @@ import pytest
 from operators import Spy, ToolCall, ToolResult, watched_by
 from pipeline.chat._tool_runs import OwnLoop, Turn
 from pipeline.chat._tools import as_tools
-from tests.support.timing import LONG, wait_until, wait_while
+from tests.support.timing import LONG, in_real_time, wait_until, wait_while
 
 
 def call(name: str, arguments: str = "{}", n: int = 0) -> ToolCall:
@@ -420,30 +420,34 @@ def test_an_onlookers_own_error_goes_to_the_producer(runner: Runner) -> None:
 
 
 def test_time_is_up(runner: Runner) -> None:
-    release, ended = threading.Event(), threading.Event()
-    cleaned: list[int] = []
+    @in_real_time
+    def _(unit: float) -> None:
+        release, ended = threading.Event(), threading.Event()
+        cleaned: list[int] = []
 
-    def slow() -> str:
-        release.wait(LONG)
-        ended.set()
-        return "late"
+        def slow() -> str:
+            release.wait(LONG)
+            ended.set()
+            return "late"
 
-    async def awaited() -> None:
+        async def awaited() -> None:
+            try:
+                await asyncio.sleep(LONG)
+            finally:
+                cleaned.append(1)
+
+        made = [call(name, n=n) for n, name in enumerate(["g", "slow", "awaited", "g"])]
+        turn = runner.turn(made, lambda_named_g, slow, awaited)
         try:
-            await asyncio.sleep(LONG)
+            assert [result.content for result in runner.run(turn, 2 * unit)] == ["g"]
+            assert not turn.ended
+            late = "Error: this call did not end within the time that there was"
+            assert [result.content for result in turn.answers()] == ["g", late, late, "g"]
+            runner.own_loop.close()
         finally:
-            cleaned.append(1)
-
-    made = [call(name, n=n) for n, name in enumerate(["g", "slow", "awaited", "g"])]
-    turn = runner.turn(made, lambda_named_g, slow, awaited)
-    assert [result.content for result in runner.run(turn, 0.1)] == ["g"]
-    assert not turn.ended
-    late = "Error: this call did not end within the time that there was"
-    assert [result.content for result in turn.answers()] == ["g", late, late, "g"]
-    runner.own_loop.close()
-    release.set()
-    assert ended.wait(LONG)
-    wait_until(lambda: cleaned)
+            release.set()
+        assert ended.wait(LONG)
+        wait_until(lambda: cleaned)
 
 
 def test_no_time_at_all(runner: Runner) -> None:

@@ -14,7 +14,7 @@ from pipeline.sources import _http_errors
 from pipeline.sources._failures import as_stream_error
 from pipeline.sources._http_errors import BODY_LIMIT, http_error, retry_after
 from tests.pipeline.wire import Call, Kind, WireServer, answers
-from tests.support.timing import SOON
+from tests.support.timing import LONG, in_real_time, soon
 
 OPENAI = b'{"error": {"message": "Bad model", "type": "invalid_request_error", "param": "model", "code": "no_model"}}'
 
@@ -98,26 +98,28 @@ def test_of_a_long_body_only_a_part_is_read(kind: Kind) -> None:
         call.send(b"z" * (BODY_LIMIT + 10))
         call.until_gone()
 
-    with WireServer(script) as server:
+    with WireServer(script) as server, soon():
         error = kind.run(lambda client: request(server.url, client=client)).end
-        assert server.gone.wait(SOON)
+        assert server.gone.wait(LONG)
     assert (error.status, error.message) == (500, "z" * 400)
 
 
 def test_a_body_that_never_ends_keeps_the_status_back_only_for_a_while(
     kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_http_errors, "BODY_SECONDS", 0.1)
+    @in_real_time
+    def _(unit: float) -> None:
+        monkeypatch.setattr(_http_errors, "BODY_SECONDS", 2 * unit)
 
-    def script(call: Call) -> None:
-        call.head(503)
-        call.send(b"overloaded, ")
-        call.until_gone()
+        def script(call: Call) -> None:
+            call.head(503)
+            call.send(b"overloaded, ")
+            call.until_gone()
 
-    with WireServer(script) as server:
-        error = kind.run(lambda client: request(server.url, client=client)).end
-        assert server.gone.wait(SOON)
-    assert (type(error), error.status, error.message) == (HttpError, 503, "overloaded,")
+        with WireServer(script) as server, soon():
+            error = kind.run(lambda client: request(server.url, client=client)).end
+            assert server.gone.wait(LONG)
+        assert (type(error), error.status, error.message) == (HttpError, 503, "overloaded,")
 
 
 # ------------------------------------------------------------------------------------------------------- Retry-After

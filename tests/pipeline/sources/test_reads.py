@@ -36,7 +36,7 @@ from tests.pipeline.wire import (
     settled,
     text,
 )
-from tests.support.timing import LONG, SOON, until
+from tests.support.timing import LONG, SOON, in_real_time, soon, until
 
 
 def seen(source: Any) -> Sub:
@@ -500,16 +500,18 @@ def test_a_long_error_of_requests_is_read_in_part() -> None:
 def test_an_error_of_requests_that_never_ends_keeps_the_status_back_only_for_a_while(
     framing: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_http_errors, "BODY_SECONDS", 0.1)
+    @in_real_time
+    def _(unit: float) -> None:
+        monkeypatch.setattr(_http_errors, "BODY_SECONDS", 2 * unit)
 
-    def script(call: Call) -> None:
-        call.head(503, length=framing)
-        call.send(b"too much")
-        call.until_gone()
+        def script(call: Call) -> None:
+            call.head(503, length=framing)
+            call.send(b"too much")
+            call.until_gone()
 
-    with WireServer(script) as server, requests.get(server.url, stream=True, timeout=LONG) as response:
-        error = seen(response).end
-    assert (type(error), error.status, error.message) == (HttpError, 503, "too much")
+        with WireServer(script) as server, requests.get(server.url, stream=True, timeout=LONG) as response, soon():
+            error = seen(response).end
+        assert (type(error), error.status, error.message) == (HttpError, 503, "too much")
 
 
 def test_a_response_that_breaks_ends_in_connection_lost(framing: int | None) -> None:
