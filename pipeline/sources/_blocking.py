@@ -199,7 +199,7 @@ class _Reading(Subscription):
         return True
 
     def finish(self) -> None:
-        if self._body.client is not None and self._thread == threading.get_ident():
+        if self._body.client is not None and self._thread == threading.get_ident() and not self._left:
             self._drained = _begin_drain(self._body.client)
         self.dispose()
 

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from pipeline.embedded import EmbeddedServer
+from pipeline.sources import _blocking, _looping
 from tests.pipeline.wire import KINDS, Kind
+from tests.support.timing import LONG
 
 
 @pytest.fixture(scope="session")
@@ -40,3 +42,13 @@ def looping(request: pytest.FixtureRequest) -> Kind:
     """Every kind of client that is awaited."""
     found: Kind = request.param
     return found
+
+
+@pytest.fixture
+def unhurried_drain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """However long a machine stands still, the end of a body is waited for: a connection that is not kept has its reason."""
+    for module in (_blocking, _looping):
+        monkeypatch.setattr(module, "DRAIN_SECONDS", LONG)
+    yield
+    assert not _blocking._draining
+    assert not _looping._draining

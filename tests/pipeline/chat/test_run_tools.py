@@ -744,6 +744,7 @@ def test_a_subscriber_that_raises_has_left(kind: Kind, at: type) -> None:
 # ----------------------------------------------------------------------------------------- tools that stream, and pulling
 
 
+@pytest.mark.usefixtures("unhurried_drain")
 def test_a_tool_may_stream_through_the_same_single_connection(kind: Kind) -> None:
     def script(request: Request) -> Reply:
         if request.body["messages"][0]["role"] == "system":

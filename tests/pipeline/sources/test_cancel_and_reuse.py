@@ -36,7 +36,7 @@ from tests.pipeline.wire import (
     settled,
     text,
 )
-from tests.support.timing import LONG, SOON, soon, until, wait_until
+from tests.support.timing import LONG, SOON, in_real_time, soon, until, wait_while
 
 BODY = {"model": "m", "messages": []}
 
@@ -150,7 +150,7 @@ def test_a_dispose_while_it_connects_sends_nothing(blocking: Kind, monkeypatch: 
         assert connecting.wait(LONG)
         subscription.dispose()
         go.set()
-        wait_until(lambda: not client._transport._pool._requests)
+        wait_while(lambda: client._transport._pool._requests)
         assert (server.calls, sub.values, sub.ends) == ([], [], 0)
 
 
@@ -319,6 +319,7 @@ def says_more(call: Call) -> None:
         pytest.param(says_more, id="more"),
     ],
 )
+@pytest.mark.usefixtures("unhurried_drain")
 def test_two_streams_one_after_the_other_use_one_connection(kind: Kind, script: Script) -> None:
     with WireServer(script) as server:
         subs = kind.runs(lambda client: completion(BODY, base_url=server.url, client=client), 2)
@@ -327,6 +328,7 @@ def test_two_streams_one_after_the_other_use_one_connection(kind: Kind, script: 
 
 
 @pytest.mark.parametrize("run", [lambda stream: stream.run(), lambda stream: stream.pipe(ops.to_list()).run()])
+@pytest.mark.usefixtures("unhurried_drain")
 def test_streams_that_run_in_threads_of_their_own_use_one_connection_too(blocking: Kind, run: Any) -> None:
     """`run()` is back before the thread that reads has seen the end of the body; the next request waits for that."""
     with WireServer(ends_later) as server, blocking.client() as client:
@@ -372,6 +374,7 @@ def test_run_gives_the_last_item_or_raises(blocking: Kind) -> None:
         request(server.url, client=httpx.AsyncClient()).run()
 
 
+@pytest.mark.usefixtures("unhurried_drain")
 def test_an_answer_in_json_leaves_its_connection_too(kind: Kind) -> None:
     whole = b'{"id":"c1","model":"m","choices":[{"index":0,"message":{"content":"Hello"},"finish_reason":"stop"}]}'
     with WireServer(answers(whole, headers={"content-type": "application/json"})) as server:
@@ -380,6 +383,7 @@ def test_an_answer_in_json_leaves_its_connection_too(kind: Kind) -> None:
         assert server.connections == 1
 
 
+@pytest.mark.usefixtures("unhurried_drain")
 def test_an_error_with_a_short_body_leaves_its_connection(kind: Kind) -> None:
     with WireServer(answers(b"{}", status=400)) as server:
         subs = kind.runs(lambda client: completion(BODY, base_url=server.url, client=client), 2)
@@ -521,7 +525,7 @@ def http2() -> None:
     pytest.importorskip("h2")
 
 
-@pytest.mark.usefixtures("http2")
+@pytest.mark.usefixtures("http2", "unhurried_drain")
 def test_over_http2_two_streams_use_one_connection(kind: Kind) -> None:
     with H2Server(ANSWER, ANSWER) as server:
         subs = kind.runs(
@@ -538,15 +542,18 @@ def test_over_http2_two_streams_use_one_connection(kind: Kind) -> None:
 @pytest.mark.usefixtures("http2")
 def test_over_http2_leaving_one_stream_does_not_break_another(blocking: Kind) -> None:
     """The connection carries others too, so it is not shut: the stream that is left falls silent at once."""
-    with H2Server(None, ANSWER) as server, blocking.client(http1=False, http2=True) as client:
-        goes, stays = Sub(), Sub()
-        source = completion(BODY, base_url=server.url, client=client, timeouts=Timeouts(idle=0.3))
-        subscription = on_its_own_thread(source, goes)
-        assert goes.came.wait(LONG)
-        subscription.dispose()
-        completion(BODY, base_url=server.url, client=client).subscribe(stays)
-        assert (stays.text, stays.completed, goes.ends) == ("Hello", True, 0)
-        wait_until(lambda: not client._transport._pool._requests)
+
+    @in_real_time
+    def _(unit: float) -> None:
+        with H2Server(None, ANSWER) as server, blocking.client(http1=False, http2=True) as client:
+            goes, stays = Sub(), Sub()
+            source = completion(BODY, base_url=server.url, client=client, timeouts=Timeouts(idle=6 * unit))
+            subscription = on_its_own_thread(source, goes)
+            assert goes.came.wait(LONG)
+            subscription.dispose()
+            completion(BODY, base_url=server.url, client=client).subscribe(stays)
+            assert (stays.text, stays.completed, goes.ends) == ("Hello", True, 0)
+            wait_while(lambda: client._transport._pool._requests)
 
 
 # ------------------------------------------------------------------------------------------------------- other transports
@@ -649,6 +656,7 @@ def test_a_forgotten_pull_in_a_cycle_is_closed_by_the_collector(blocking: Kind) 
         assert server.gone.wait(SOON)
 
 
+@pytest.mark.usefixtures("unhurried_drain")
 def test_after_the_last_event_a_pull_leaves_the_connection_for_the_next(kind: Kind) -> None:
     with WireServer(answers(text("Hel"), text("lo", "stop"), DONE)) as server:
         if kind.looping:

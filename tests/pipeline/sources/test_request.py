@@ -81,6 +81,7 @@ def test_reads_are_emitted_as_they_come(kind: Kind) -> None:
         assert kind.run(make).values == [b"first", b"other"]
 
 
+@pytest.mark.usefixtures("unhurried_drain")
 def test_without_a_client_one_is_shared_and_keeps_its_connections() -> None:
     try:
         with WireServer(answers(b"a")) as server:
