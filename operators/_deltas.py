@@ -180,7 +180,9 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
         if not pieces and isinstance(delta.function_call, dict):
             pieces = [{"function": delta.function_call}]
         if lenient:
-            pieces = scrubbed(pieces, keep=_ARGUMENTS)
+            pieces = [
+                scrubbed(piece, keep=_INPUT if type(piece.get("custom")) is dict else _ARGUMENTS) for piece in pieces
+            ]
         for position, piece in enumerate(pieces):
             added = state.calls.delta(piece, position)
             if added is not None:
@@ -265,6 +267,7 @@ def deltas(out: Out[Event], *, choices: int | None = None) -> Stage[Chunk]:
 
 _NOTHING = Delta()
 _ARGUMENTS = frozenset({"arguments"})
+_INPUT = frozenset({"input"})
 _TEXTS: dict[str, Callable[[str, int], Event]] = {
     "text": TextDelta,
     "reasoning": ReasoningDelta,

@@ -40,13 +40,19 @@ class Surrogates:
 
 
 JOINED = frozenset(
-    {"content", "text", "reasoning", "reasoning_content", "reasoning_text", "refusal", "arguments", "transcript"}
-)
+    {
+        "content", "text", "value", "refusal", "arguments", "input", "transcript",
+        "reasoning", "reasoning_content", "reasoning_text", "thinking", "summary",
+    }
+)  # fmt: skip
 """Keys of texts that come in pieces: what ends in half a pair waits for the rest."""
 
 _WAY = frozenset(
-    {"choices", "delta", "message", "content", "reasoning", "thinking", "reasoning_details", "tool_calls", "audio"}
-)
+    {
+        "choices", "delta", "message", "content", "text", "tool_calls", "audio",
+        "reasoning", "reasoning_details", "thinking", "thinking_blocks", "summary",
+    }
+)  # fmt: skip
 _ON_THE_WAY = _WAY | {"function", "function_call", "custom"}
 """Keys under which such texts stand. Under any other, a text is whole."""
 

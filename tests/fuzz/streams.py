@@ -164,7 +164,17 @@ def function_call(draw: Draw, *, utf_16: bool) -> tuple[tuple[None, str, Any], l
 
 # ------------------------------------------------------------------------------------------------------------- answers
 
-REASONING = ("reasoning_content", "reasoning", "reasoning_text", "details", "part", "both", "thinking")
+REASONING = (
+    "reasoning_content",
+    "reasoning",
+    "reasoning_text",
+    "details",
+    "part",
+    "both",
+    "thinking",
+    "summary",
+    "blocks",
+)
 USAGES = ("none", "last", "finish", "every", "choice", "x_groq", "first")
 
 
@@ -173,6 +183,10 @@ def _reasoning(habit: str, text: str) -> dict[str, Any]:
         return {"reasoning_details": [{"type": "reasoning.text", "text": text, "index": 0}]}
     if habit == "part":
         return {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]}
+    if habit == "summary":
+        return {"reasoning_details": [{"type": "reasoning.summary", "summary": text, "index": 0}]}
+    if habit == "blocks":
+        return {"thinking_blocks": [{"type": "thinking", "thinking": text}]}
     if habit == "both":
         return {"reasoning_content": text, "reasoning": text}
     return {habit: text}

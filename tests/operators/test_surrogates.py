@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+import msgspec
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from operators import AudioDelta, ConnectionLost, ReasoningDelta, RefusalDelta, TextDelta
+from operators import AudioDelta, ConnectionLost, ReasoningDelta, RefusalDelta, TextDelta, ToolCallDelta
 from operators._surrogates import JOINED, Surrogates, scrubbed
 from tests.support import FINISHED, answer_of, call, calls_of, chunk, events_of
 
@@ -55,6 +58,35 @@ def test_transcripts_are_joined_too() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("say", "channel"),
+    [
+        (lambda text: {"content": text}, TextDelta),
+        (lambda text: {"content": [{"type": "text", "text": text}]}, TextDelta),
+        (lambda text: {"content": [{"type": "text", "text": {"value": text}}]}, TextDelta),
+        (lambda text: {"content": [{"type": "thinking", "thinking": text}]}, ReasoningDelta),
+        (lambda text: {"content": [{"type": "thinking", "thinking": [{"text": text}]}]}, ReasoningDelta),
+        (lambda text: {"content": [{"type": "refusal", "refusal": text}]}, RefusalDelta),
+        (lambda text: {"refusal": text}, RefusalDelta),
+        (lambda text: {"reasoning": text}, ReasoningDelta),
+        (lambda text: {"reasoning": {"value": text}}, ReasoningDelta),
+        (lambda text: {"reasoning_content": text}, ReasoningDelta),
+        (lambda text: {"reasoning_text": text}, ReasoningDelta),
+        (lambda text: {"thinking": text}, ReasoningDelta),
+        (lambda text: {"reasoning_details": [{"text": text}]}, ReasoningDelta),
+        (lambda text: {"reasoning_details": [{"summary": text}]}, ReasoningDelta),
+        (lambda text: {"reasoning_details": [{"summary": [{"text": text}]}]}, ReasoningDelta),
+        (lambda text: {"thinking_blocks": [{"thinking": text}]}, ReasoningDelta),
+    ],
+)
+def test_wherever_a_text_may_stand(say: Callable[[str], dict[str, Any]], channel: Any) -> None:
+    """Nothing of it that goes along as it came holds a half."""
+    seen = events_of(chunk(say("a\ud83d")), chunk(say("\ude00b")), chunk(finish="stop"))
+    assert "".join(event.text for event in seen.values if isinstance(event, channel)) == "a😀b"
+    for event in seen.values:
+        assert msgspec.json.encode(event)
+
+
 def test_arguments_are_joined_too() -> None:
     """As raw halves in the text of the arguments; beside them, a piece without arguments."""
     calls = calls_of(
@@ -64,6 +96,16 @@ def test_arguments_are_joined_too() -> None:
         FINISHED,
     )
     assert calls == [("a", "f", '{"x":"😀"}', True), ("b", "g\ufffd", "", True)]
+
+
+def test_the_input_of_a_custom_tool_is_joined_too() -> None:
+    """What would be arguments of a function there is none of its text."""
+    custom = {"name": "f", "input": "a\ud83d", "arguments": "\ud83d"}
+    first = {"tool_calls": [{"index": 0, "id": "a", "type": "custom", "custom": custom}]}
+    seen = events_of(chunk(first), chunk({"tool_calls": [{"index": 0, "custom": {"input": "\ude00b"}}]}), FINISHED)
+    calls = [event for event in seen.values if isinstance(event, ToolCallDelta)]
+    assert "".join(event.arguments for event in calls) == "a😀b"
+    assert calls[0].extra == {"type": "custom", "function": {"arguments": "\ufffd"}}
 
 
 def test_a_half_that_stays_alone_in_arguments_is_dropped() -> None:
