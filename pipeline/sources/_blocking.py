@@ -117,12 +117,7 @@ class _Reading(Subscription):
         """Read once, or to the end; True while there may be more."""
         self._thread = threading.get_ident()
         try:
-            more = not self._left
-            while more:
-                more = self._read()
-                if once:
-                    break
-            return more
+            return self._read(once=once)
         except BaseException:
             self._left = True
             raise
@@ -131,35 +126,38 @@ class _Reading(Subscription):
             if self._left:
                 self._close()
 
-    def _read(self) -> bool:
-        guard, spy = self._guard, self._observer.spy
-        read = None
-        self._waiting = True
-        try:
-            reads = self._reads
-            if reads is None:
-                reads = self._reads = self._open()
-            if guard is not None:
-                guard.waiting()
-            if not self._left:
-                read = next(reads, None)
-            error = self._broken
-        except Exception as failure:
-            error = self._broken or as_stream_error(failure, self._body.phase, self._body.idle)
-        finally:
-            self._waiting = False
-        if read is None or error is not None:
+    def _read(self, *, once: bool) -> bool:
+        guard, spy, on_next = self._guard, self._observer.spy, self._observer.on_next
+        while not self._left:
+            read = error = None
+            self._waiting = True
+            try:
+                reads = self._reads
+                if reads is None:
+                    reads = self._reads = self._open()
+                if guard is not None:
+                    guard.waiting()
+                if not self._left:
+                    read = next(reads, None)
+            except Exception as failure:
+                error = as_stream_error(failure, self._body.phase, self._body.idle)
+            finally:
+                self._waiting = False
+            error = self._broken or error
+            if read is None or error is not None:
+                if guard is not None:
+                    guard.came()
+                self._end(error)
+                break
+            if spy is not None:
+                spy.read(read)
+            on_next(read)
             if guard is not None:
                 guard.came()
-            self._end(error)
-            return False
-        if spy is not None:
-            spy.read(read)
-        self._observer.on_next(read)
-        if guard is not None:
-            guard.came()
-        if self._drained is not None:
-            self._drain()
+            if self._drained is not None:
+                self._drain()
+            if once:
+                break
         return not self._left
 
     def _open(self) -> Iterator[bytes]:
