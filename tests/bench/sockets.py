@@ -48,7 +48,7 @@ def run(report: Report) -> None:
 def _compare(report: Report, server: Server, scheme: str, manner: str, clients: list[Any]) -> None:
     events = 3_000 if manner == BURST and not report.quick else 1_000
     url = server.url(f"burst/{events}" if manner == BURST else f"paced/{events}/2000", scheme)
-    rounds = 3 if report.quick else 7 if manner == BURST else 5
+    rounds = 3 if report.quick else 15 if manner == BURST else 5
     looping = clients[0].name == BARE
     seconds: dict[str, list[float]] = {one.name: [] for one in clients}
     with asyncio.Runner() as runner:
