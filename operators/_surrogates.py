@@ -47,13 +47,13 @@ JOINED = frozenset(
 )  # fmt: skip
 """Keys of texts that come in pieces: what ends in half a pair waits for the rest."""
 
-_WAY = frozenset(
+_ON_THE_WAY = frozenset(
     {
-        "choices", "delta", "message", "content", "text", "tool_calls", "audio",
+        "choices", "delta", "message", "content", "text", "audio",
         "reasoning", "reasoning_details", "thinking", "thinking_blocks", "summary",
+        "tool_calls", "function", "function_call", "custom",
     }
 )  # fmt: skip
-_ON_THE_WAY = _WAY | {"function", "function_call", "custom"}
 """Keys under which such texts stand. Under any other, a text is whole."""
 
 

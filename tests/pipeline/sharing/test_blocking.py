@@ -211,7 +211,6 @@ def test_what_the_issue_asks_for() -> None:
     assert came[-1] - began < 2000 * 0.05 / 4  # where each event waited for the sink
     wait_until(lambda: slow[-1] == 1999)
     assert paced.dropped + sum(not isinstance(event, Gap) for event in slow) == 2000
-    assert monotonic() - began < 2000 * 0.05 / 4
 
 
 def test_a_sink_that_blocks_and_feeds_the_source_does_not_wait_for_itself() -> None:
